@@ -1,0 +1,1 @@
+//! Robust statistics: pure functions of samples. Knows nothing of devices, files or candidates.

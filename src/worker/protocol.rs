@@ -1,0 +1,111 @@
+//! The line protocol between the sweep and a worker: orders in on stdin, events out on stdout, one
+//! JSON object a line. The fake device speaks the same protocol.
+
+use serde::{Deserialize, Serialize};
+
+use crate::gpu::Capabilities;
+use crate::verify::Verdict;
+
+/// Raised whenever an order or an event changes its meaning.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// What the sweep asks of a worker. Candidates and cases are indices into the bundle's manifest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "snake_case")]
+pub enum Order {
+    /// Verify each candidate on the case: families, poison, guards, probes. One `begin` and one `verified` each, then `done`.
+    Verify { case: usize, candidates: Vec<usize> },
+    /// One timed block in exactly this order, between two canaries. `begin` before each, one `block`, then `done`.
+    Time { case: usize, block: u64, candidates: Vec<usize>, sample_ns: u64 },
+    /// Replay one candidate with alternating operands and fresh poison. `begin`, `replayed`, `done`.
+    Replay { case: usize, candidate: usize, replays: u32 },
+    Quit,
+}
+
+/// What a worker reports. Every order ends with `done`, or the worker is dead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// First line of a worker: who it is. `timer` is `timestamp` or `host`.
+    Hello { protocol: u32, device: Box<Capabilities>, timer: String, tick_ns: f64 },
+    /// The candidate is in flight from here; if the worker dies now, this was the suspect.
+    /// `candidate` is `None` while the worker prepares operands or runs the canary.
+    Begin { case: usize, candidate: Option<usize> },
+    Verified(Box<Verified>),
+    Block(Block),
+    Replayed(Replayed),
+    /// The order is complete. Times are host-measured nanoseconds spent in it.
+    Done { device_ns: u64, compile_ns: u64, wall_ns: u64 },
+    /// The worker cannot go on; a person reads `message`. `kind` is an exit-code name: `no_device`, `system`, `device_failed`.
+    Fatal { kind: String, message: String },
+}
+
+/// The outcome of verifying one candidate on one case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verified {
+    pub case: usize,
+    pub candidate: usize,
+    pub verdict: Verdict,
+    /// Canonical hash of the I1 output (operand set A), 16 hex digits.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub i1_hash: Option<String>,
+    /// A first estimate of one dispatch, from a short timed batch after a warm-up.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub probe_ns: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub err_over_bound: Option<f64>,
+    /// Pipeline creation plus the first dispatch's excess.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub driver_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub registers: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub spills: Option<u32>,
+    /// How many outputs were hashed and judged.
+    #[serde(default)]
+    pub checks: u32,
+}
+
+/// One timed block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    pub case: usize,
+    pub block: u64,
+    /// Canary times before and after: `[arithmetic, bandwidth]`, nanoseconds.
+    pub canary_before_ns: [f64; 2],
+    pub canary_after_ns: [f64; 2],
+    /// Whether both canaries computed the right integers.
+    pub canary_ok: bool,
+    pub samples: Vec<Sample>,
+}
+
+/// One timing of one candidate: `batch` dispatches with barriers between two timestamps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    pub candidate: usize,
+    /// Nanoseconds per dispatch.
+    pub time_ns: f64,
+    pub batch: u32,
+    /// The output after the batch hashed to an accepted value. False rejects the candidate.
+    pub output_ok: bool,
+    /// `Some` when the time itself cannot be trusted (zero, too few ticks, a capped batch).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub doubt: Option<String>,
+}
+
+/// The outcome of replaying one candidate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Replayed {
+    pub case: usize,
+    pub candidate: usize,
+    pub replays: u32,
+    /// Distinct raw-word hashes per operand set, the larger of the two.
+    pub distinct: u32,
+    /// Replays that differ from the most frequent output.
+    pub deviating: u32,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub deviation_median: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub deviation_max: Option<f64>,
+    pub verdict: Verdict,
+}
