@@ -1,1 +1,5 @@
-fn main() {}
+//! The program `tilesmith`. It never creates a VkInstance: workers do.
+
+fn main() -> std::process::ExitCode {
+    tilesmith::cli::main()
+}

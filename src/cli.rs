@@ -1,1 +1,0 @@
-//! The command line: parses, calls a stage, prints. No logic of its own.

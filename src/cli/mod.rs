@@ -1,0 +1,107 @@
+//! The command line: parses, calls a stage, prints. One file a command; no logic of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::exit;
+
+pub mod bundle;
+pub mod check;
+pub mod diff;
+pub mod doctor;
+pub mod list;
+pub mod sweep;
+pub mod table;
+
+/// Tunes and generates Vulkan compute shaders, and never ships a fast wrong kernel.
+#[derive(Debug, Parser)]
+#[command(name = "tilesmith", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Common {
+    /// Folder with variants.yaml, templates/, sweeps/ and results/.
+    #[arg(long, global = true, value_name = "DIR", default_value = ".")]
+    pub project: PathBuf,
+    /// How results are printed.
+    #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+impl Common {
+    /// `path` as the user gave it if it exists from here, else inside the project.
+    pub fn resolve(&self, path: &Path) -> PathBuf {
+        if path.is_absolute() || path.exists() { path.to_path_buf() } else { self.project.join(path) }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Tables for people.
+    Text,
+    /// One JSON document on stdout.
+    Json,
+    /// Markdown, where a command offers it (`diff`).
+    Md,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// What the matrix expands to, and what was filtered out and why.
+    List(list::Args),
+    /// Everything that needs no device: expand, render, compile, validate, reflect.
+    Check(check::Args),
+    /// Verify and time the candidates on the device.
+    Sweep(sweep::Args),
+    /// Write the dispatch tables from the results.
+    Table(table::Args),
+    /// Compare two sets of results.
+    Diff(diff::Args),
+    /// What this machine can do, and what is missing.
+    Doctor(doctor::Args),
+    /// Everything a machine without a compiler needs to run a sweep.
+    Bundle(bundle::Args),
+}
+
+/// A failed command: what to tell the person, and the documented exit code.
+#[derive(Debug)]
+pub struct Failure {
+    pub code: i32,
+    pub report: miette::Report,
+}
+
+impl Failure {
+    pub fn new(code: i32, report: impl Into<miette::Report>) -> Self {
+        Self { code, report: report.into() }
+    }
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match &cli.command {
+        Command::List(args) => list::run(&cli.common, args),
+        Command::Check(args) => check::run(&cli.common, args),
+        Command::Sweep(args) => sweep::run(&cli.common, args),
+        Command::Table(args) => table::run(&cli.common, args),
+        Command::Diff(args) => diff::run(&cli.common, args),
+        Command::Doctor(args) => doctor::run(&cli.common, args),
+        Command::Bundle(args) => bundle::run(&cli.common, args),
+    };
+    let code = match outcome {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("{:?}", failure.report);
+            failure.code
+        }
+    };
+    ExitCode::from(u8::try_from(code).unwrap_or(exit::SYSTEM as u8))
+}
