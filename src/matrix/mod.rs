@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub mod interface;
 
-pub use interface::{Binding, Dtype, GlslType, Grid, GridTerm, Layout, Padding, PushField, Role, SpecConst};
+pub use interface::{Binding, Dtype, GlslType, Grid, GridTerm, Layout, Padding, PushField, Requirements, Role, SpecConst, StaticCounts};
 
 /// When an axis value is decided: by the caller, when weights are packed, or at every resize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

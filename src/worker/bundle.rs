@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+pub use crate::matrix::{Requirements, StaticCounts};
 use crate::matrix::{PushField, Shrink, SpecConst, Variant};
 use crate::ops::Case;
 
@@ -49,23 +50,6 @@ pub struct BundledVariant {
     pub counts: StaticCounts,
     /// Front-end compile time on the machine that compiled it; `None` when it came from the cache.
     pub compile_ms: Option<f64>,
-}
-
-/// What a module needs of a device, read from its SPIR-V.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Requirements {
-    /// Vulkan feature names, sorted, such as `shaderFloat16`.
-    pub features: Vec<String>,
-    pub push_bytes: u32,
-    pub shared_bytes: u32,
-}
-
-/// Instruction counts of the module as it stands (loops counted once).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct StaticCounts {
-    pub n_instructions: u32,
-    pub n_loads: u32,
-    pub n_fmas: u32,
 }
 
 /// variant x local size.
