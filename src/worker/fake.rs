@@ -11,7 +11,8 @@ use serde::Deserialize;
 
 use super::bundle::{BundleError, Manifest};
 use super::protocol::{Block, Event, Order, PROTOCOL_VERSION, Replayed, Sample, Verified};
-use crate::gpu::{Capabilities, Limits};
+use crate::gpu::Capabilities;
+use crate::gpu::capabilities::Limits;
 use crate::verify::{Kind, Status, Verdict};
 
 /// What a fake device is told to do.
