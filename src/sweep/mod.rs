@@ -12,9 +12,12 @@ pub mod applicability;
 pub mod finalists;
 pub mod journal;
 pub mod race;
+pub mod progress;
 pub mod record;
+pub mod rows;
 pub mod schedule;
 pub mod session;
 pub mod state;
+pub mod summary;
 pub mod supervisor;
 
