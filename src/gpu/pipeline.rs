@@ -104,11 +104,9 @@ impl Drop for Pipeline {
 }
 
 impl Pipeline {
-    /// `spirv` as bytes, `spec` as (id, value) words. Safe to call from several threads at once.
-    pub fn new(layout: &Arc<PipelineLayout>, spirv: &[u8], spec: &[(u32, u32)]) -> Result<Self, GpuError> {
+    /// `spec` as (id, value) words. Safe to call from several threads at once.
+    pub fn new(layout: &Arc<PipelineLayout>, spirv: &[u32], spec: &[(u32, u32)]) -> Result<Self, GpuError> {
         let device = &layout.device;
-        let words: Vec<u32> =
-            spirv.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
         let entries: Vec<_> = spec
             .iter()
             .enumerate()
@@ -125,7 +123,7 @@ impl Pipeline {
         unsafe {
             let module = device
                 .raw
-                .create_shader_module(&vk::ShaderModuleCreateInfo::default().code(&words), None)
+                .create_shader_module(&vk::ShaderModuleCreateInfo::default().code(spirv), None)
                 .map_err(GpuError::from_vk("vkCreateShaderModule"))?;
             let stage = vk::PipelineShaderStageCreateInfo::default()
                 .stage(vk::ShaderStageFlags::COMPUTE)
