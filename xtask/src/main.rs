@@ -50,14 +50,23 @@ fn run(request: Request) -> Result<i32, Failure> {
             Command::Pass { needs_device, .. } => *needs_device,
             _ => true,
         },
-        lavapipe: matches!(request.command, Command::Ci(_)),
+        lavapipe: matches!(
+            request.command,
+            Command::Ci(_) | Command::Setup { for_ci: true }
+        ),
     };
     packages::provide(&machine, needs, request.yes)?;
     let shaderc_dir = shaderc::provide(&version, &workspace)?;
 
     match request.command {
         Command::Help => Ok(exit::OK),
-        Command::Setup => {
+        Command::Setup { for_ci } => {
+            if for_ci {
+                println!(
+                    "SwiftShader is ready: {}",
+                    swiftshader::provide(request.yes)?.display()
+                );
+            }
             let tilesmith = workspace.build(&shaderc_dir)?;
             println!("tilesmith is ready: {}", tilesmith.display());
             println!(

@@ -102,8 +102,8 @@ pub fn provide(machine: &Machine, needs: Needs, yes: bool) -> Result<(), Failure
     }
     if !machine.has_apt() {
         return Err(Failure::system(format!(
-            "{} is not a Debian, so install what is listed above with the system's own packages \
-             (names are Debian's), then run the command again",
+            "packages do not come by apt-get on this system ({}): install what is listed above its own way \
+             (the names are Debian's), then run the command again",
             machine.system_name()
         )));
     }

@@ -13,6 +13,7 @@ shaderc once a machine (about 10 minutes on 2 cores), builds tilesmith, runs it.
   sweep list check table diff doctor bundle
               passed to tilesmith as they stand; `cargo xtask sweep --help` explains one
   setup       only brings what is missing and builds
+      --ci                   what ci runs on too: lavapipe and SwiftShader
   ci          everything that must hold before a merge, each part timed
       --full                 longer property tests, and the benches compiled
       --without-swiftshader  skip the second driver where it cannot be had
@@ -38,7 +39,10 @@ pub struct Request {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
     Help,
-    Setup,
+    /// `for_ci`: what `ci` runs on too.
+    Setup {
+        for_ci: bool,
+    },
     Ci(CiOptions),
     /// For tilesmith.
     Pass {
@@ -70,10 +74,7 @@ impl Request {
         let command = match rest.first().and_then(|first| first.to_str()) {
             None if rest.is_empty() => Command::Help,
             Some("--help" | "-h" | "help") => Command::Help,
-            Some("setup") => {
-                no_more("setup", &rest[1..])?;
-                Command::Setup
-            }
+            Some("setup") => setup_command(&rest[1..])?,
             Some("ci") => ci_command(&rest[1..])?,
             _ => {
                 let needs_device = needs_device(&rest);
@@ -105,14 +106,21 @@ fn ci_command(args: &[OsString]) -> Result<Command, Failure> {
     Ok(Command::Ci(options))
 }
 
-fn no_more(command: &str, rest: &[OsString]) -> Result<(), Failure> {
-    match rest.first() {
-        None => Ok(()),
-        Some(arg) => Err(Failure::usage(format!(
-            "{command} takes no argument but --yes, and got {}",
-            arg.to_string_lossy()
-        ))),
+fn setup_command(args: &[OsString]) -> Result<Command, Failure> {
+    let mut for_ci = false;
+    for arg in args {
+        match arg.to_str() {
+            Some("--ci") => for_ci = true,
+            Some("--help" | "-h") => return Ok(Command::Help),
+            _ => {
+                return Err(Failure::usage(format!(
+                    "setup does not know {} (allowed: --ci, --yes)",
+                    arg.to_string_lossy()
+                )));
+            }
+        }
     }
+    Ok(Command::Setup { for_ci })
 }
 
 /// The first word that is a command of tilesmith decides. A wrong guess (a folder called `list` before the command) costs
@@ -225,6 +233,22 @@ mod tests {
         let refused = read("ci --fast").unwrap_err();
         assert_eq!(refused.code, crate::exit::USAGE);
         assert!(refused.to_string().contains("--fast"), "{refused}");
+    }
+
+    #[test]
+    fn setup_brings_the_drivers_of_ci_only_when_asked() {
+        assert_eq!(
+            read("setup").unwrap().command,
+            Command::Setup { for_ci: false }
+        );
+        assert_eq!(
+            read("--yes setup --ci"),
+            Ok(Request {
+                yes: true,
+                command: Command::Setup { for_ci: true }
+            })
+        );
+        assert_eq!(read("setup sweep").unwrap_err().code, crate::exit::USAGE);
     }
 
     #[test]
