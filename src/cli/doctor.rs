@@ -52,7 +52,7 @@ fn text(report: &Report, machine: &Machine) -> String {
             &program.used_for,
         ]);
     }
-    out += &format!("{programs}\n\n");
+    out += &format!("{}\n\n", programs.trim_fmt());
 
     let mut places = table(&["library or file", "where"]);
     for library in &report.shaderc {
@@ -80,10 +80,10 @@ fn text(report: &Report, machine: &Machine) -> String {
             places.add_row([what, "none found"]);
         }
     }
-    out += &format!("{places}\n\n");
+    out += &format!("{}\n\n", places.trim_fmt());
 
     match &report.device_problem {
-        None => out += &format!("{}\n", device_table(&report.devices)),
+        None => out += &format!("{}\n", device_table(&report.devices).trim_fmt()),
         Some(problem) => out += &wrapped(&format!("no device: {problem}"), ""),
     }
     out += "\n";
@@ -209,7 +209,7 @@ fn table(header: &[&str]) -> Table {
         .set_width(WIDTH)
         .set_header(header.to_vec());
     for column in table.column_iter_mut() {
-        column.set_padding((0, 1));
+        column.set_padding((0, 2));
     }
     table
 }
