@@ -83,7 +83,7 @@ fn text(report: &Report, machine: &Machine) -> String {
     out += &format!("{}\n\n", places.trim_fmt());
 
     match &report.device_problem {
-        None => out += &format!("{}\n", device_table(&report.devices).trim_fmt()),
+        None => out += &device_tables(&report.devices),
         Some(problem) => out += &wrapped(&format!("no device: {problem}"), ""),
     }
     out += "\n";
@@ -160,15 +160,13 @@ fn closing(report: &Report) -> String {
     }
 }
 
-fn device_table(devices: &[Capabilities]) -> Table {
-    let mut rows = table(&[
+/// Who the devices are, and what of them decides which candidates run; in two tables, since one is too wide.
+fn device_tables(devices: &[Capabilities]) -> String {
+    let mut names = table(&["--device", "name", "kind", "driver", "Vulkan"]);
+    let mut abilities = table(&[
         "--device",
-        "name",
-        "kind",
-        "driver",
-        "Vulkan",
-        "fp16 sums",
-        "16-bit storage",
+        "f16 sums",
+        "f16 storage",
         "invocations",
         "subgroup",
         "tick (ns)",
@@ -177,12 +175,15 @@ fn device_table(devices: &[Capabilities]) -> Table {
     for device in devices {
         let has = |feature: &str| device.features.iter().any(|f| f == feature);
         let limits = &device.limits;
-        rows.add_row([
+        names.add_row([
             device.index.to_string(),
             device.name.clone(),
             device.kind.clone(),
-            device.driver_name.clone(),
+            format!("{} {}", device.driver_name, device.driver_info),
             device.api_version.clone(),
+        ]);
+        abilities.add_row([
+            device.index.to_string(),
             yes(has("shaderFloat16")),
             yes(has("storageBuffer16BitAccess")),
             limits.max_invocations.to_string(),
@@ -190,7 +191,7 @@ fn device_table(devices: &[Capabilities]) -> Table {
             tick(limits.timestamp_valid_bits, limits.timestamp_period_ns),
         ]);
     }
-    rows
+    format!("{}\n\n{}\n", names.trim_fmt(), abilities.trim_fmt())
 }
 
 /// The timestamp's resolution; without timestamps the host's clock is used.
@@ -249,6 +250,50 @@ mod tests {
         );
         assert_eq!(text.matches("word").count(), 40);
         assert_eq!(wrapped("short", ""), "short\n");
+    }
+
+    #[test]
+    fn long_names_of_devices_stay_within_the_width() {
+        let device = |name: &str| Capabilities {
+            index: 0,
+            name: name.to_owned(),
+            vendor_id: 0,
+            device_id: 0,
+            kind: "integrated".to_owned(),
+            driver_id: 0,
+            driver_name: "an unusually talkative driver".to_owned(),
+            driver_info: "version 1.2.3 (build of an unusually long branch name)".to_owned(),
+            driver_version: 0,
+            api_version: "1.4.303".to_owned(),
+            limits: crate::gpu::capabilities::Limits {
+                max_invocations: 1024,
+                max_local_size: [1024; 3],
+                max_group_count: [65535; 3],
+                max_shared_bytes: 32768,
+                max_push_bytes: 128,
+                max_image_2d: 16384,
+                max_image_3d: 2048,
+                max_storage_range_bytes: u64::MAX,
+                min_storage_offset_align_bytes: 64,
+                subgroup_size: 8,
+                timestamp_valid_bits: 64,
+                timestamp_period_ns: Some(1.0),
+            },
+            features: vec!["shaderFloat16".to_owned()],
+        };
+        let text = device_tables(&[
+            device("llvmpipe (LLVM 15.0.6, 256 bits)"),
+            device(&"long name ".repeat(12)),
+        ]);
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        let abilities = text.lines().last().unwrap_or_default();
+        assert_eq!(
+            abilities.split_whitespace().collect::<Vec<_>>(),
+            ["0", "yes", "no", "1024", "8", "1"]
+        );
     }
 
     #[test]
