@@ -1,1 +1,3 @@
-//! placeholder
+//! Rules from results: the dispatch table that an application compiles in.
+
+pub mod device_class;

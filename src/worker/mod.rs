@@ -2,4 +2,5 @@
 //! time and reports events as JSON lines. A crash, a hang or a lost device kills it, never the sweep.
 
 pub mod bundle;
+pub mod fake;
 pub mod protocol;
