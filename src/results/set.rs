@@ -87,7 +87,7 @@ pub fn save_pieces(
     provenance.verdicts.sort_by(|name_a, n_a, name_b, n_b| n_b.cmp(n_a).then_with(|| name_a.cmp(name_b)));
     // Again over all pieces: some of what is shown is bounded for the whole sweep.
     let shown: Vec<Row> = readable(&shown).into_iter().cloned().collect();
-    let yaml_text = provenance.to_yaml().map_err(|message| ResultsError::Provenance { path: path(YAML), message })?;
+    let yaml_text = provenance.to_yaml(&path(YAML))?;
     write_beside(&path(YAML), |out| Ok(out.write_all(yaml_text.as_bytes())?))?;
     write_beside(&path(CSV), |out| write_rows(out, &shown))?;
     Ok(Saved { name: name.clone(), csv: path(CSV), full: path(FULL), yaml: path(YAML), n_readable: shown.len(), n_rows })
@@ -208,7 +208,7 @@ fn load_sweep(folder: &Path, name: &str) -> Result<(Source, Vec<Row>), ResultsEr
         read_rows(BufReader::new(file), &sheet_path)?
     };
     let provenance = match fs::read_to_string(&yaml) {
-        Ok(text) => Some(Provenance::from_yaml(&text).map_err(|message| ResultsError::Provenance { path: yaml, message })?),
+        Ok(text) => Some(Provenance::from_yaml(&text, &yaml)?),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
         Err(e) => return Err(ResultsError::read(&yaml, e)),
     };
@@ -326,7 +326,7 @@ mod tests {
         fs::write(folder.path().join("quick.csv"), old).unwrap();
         let error = ResultSet::load(folder.path()).unwrap_err().to_string();
         assert!(error.contains("column given is missing"), "{error}");
-        fs::write(folder.path().join("quick.yaml"), provenance().to_yaml().unwrap()).unwrap();
+        fs::write(folder.path().join("quick.yaml"), provenance().to_yaml(Path::new("")).unwrap()).unwrap();
         assert_eq!(ResultSet::load(folder.path()).unwrap().rows[0].given, "f16_buf_f32");
     }
 
