@@ -15,7 +15,7 @@ use crate::ops;
 use crate::results::facts::FACTS_SCHEMA;
 use crate::results::provenance::PROVENANCE_SCHEMA;
 use crate::results::{
-    self, Facts, Provenance, Reference, ReferenceFact, Repeat, ResultsError, Row, Saved, VariantFacts, rfc3339, save_pieces,
+    self, Facts, Header, Provenance, Reference, ReferenceFact, Repeat, ResultsError, Row, Saved, Saver, VariantFacts, rfc3339,
 };
 use crate::stats;
 
@@ -37,8 +37,13 @@ pub struct SavedSweep {
 /// Writes rows, provenance and facts below `results/<device>`.
 pub fn save(outcome: &Outcome) -> Result<SavedSweep, SaveError> {
     let state = &outcome.state;
-    let pieces = (0..state.records.n_cases()).map(|case| case_rows(state, &outcome.header.timer, case));
-    let saved = save_pieces(&outcome.folder, &state.manifest.sweep, pieces, &provenance(outcome), Repeat::Replace)?;
+    // One case at a time: all rows of pw57 together would be a gigabyte.
+    let header = Header::of(&case_rows(state, &outcome.header.timer, 0));
+    let mut saver = Saver::begin(&outcome.folder, &state.manifest.sweep, header, Repeat::Replace)?;
+    for case in 0..state.records.n_cases() {
+        case_rows(state, &outcome.header.timer, case).iter().try_for_each(|row| saver.push(row))?;
+    }
+    let saved = saver.finish(&provenance(outcome))?;
     let path = Facts::path(&outcome.folder, &saved.name);
     facts(state).save(&path)?;
     Ok(SavedSweep { results: saved, facts: path })
