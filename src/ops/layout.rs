@@ -112,7 +112,7 @@ impl Allocation {
         if let Some(GuardSize { tile, offset_align_bytes }) = guard {
             let tile = u64::from(tile.max(1));
             let texel_bytes = 4 * dtype.size_bytes() as u64;
-            let leading = offset_align_bytes.max(LEADING_GUARD_BYTES).next_multiple_of(texel_bytes) / texel_bytes;
+            let leading = offset_align_bytes.max(LEADING_GUARD_BYTES).div_ceil(texel_bytes);
             match layout {
                 Layout::Tex3dC4 => allocated = logical.map(|extent| extent + tile),
                 Layout::Tex2dOc4Ic4 => allocated = [logical[0] + 4 * tile, logical[1] + tile, 1],
