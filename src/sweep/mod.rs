@@ -9,11 +9,14 @@
 //! Nothing here creates a VkInstance.
 
 pub mod applicability;
+pub mod file;
 pub mod finalists;
 pub mod journal;
 pub mod race;
+pub mod plan;
 pub mod progress;
 pub mod record;
+pub mod references;
 pub mod rows;
 pub mod schedule;
 pub mod session;

@@ -85,8 +85,8 @@ pub enum SweepError {
     OtherDevice { began: String, found: String },
     #[error("the worker stopped: {message} (what was measured is in {journal}; `tilesmith sweep --resume` goes on)")]
     Stopped { kind: String, message: String, journal: PathBuf },
-    #[error("the device cannot be judged: {0}")]
-    Applicability(String),
+    #[error("the bundle holds a case that is none: {0} (bundle it again)")]
+    Case(#[from] crate::ops::CaseError),
 }
 
 impl SweepError {
@@ -101,7 +101,7 @@ impl SweepError {
             SweepError::Worker(WorkerError::NoHello { .. }) => exit::DEVICE_FAILED,
             SweepError::Worker(_) => exit::SYSTEM,
             SweepError::Journal(JournalError::Write { .. } | JournalError::Read { .. }) => exit::SYSTEM,
-            SweepError::Journal(_) | SweepError::Applicability(_) => exit::INPUT,
+            SweepError::Journal(_) | SweepError::Case(_) => exit::INPUT,
             SweepError::OtherDevice { .. } => exit::NO_DEVICE,
         }
     }
@@ -126,7 +126,7 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
         timer: hello.timer,
         tick_ns: hello.tick_ns,
     };
-    let misfits = applicability::Misfits::new(&manifest, &header.device).map_err(SweepError::Applicability)?;
+    let misfits = applicability::Misfits::new(&manifest, &header.device)?;
     let mut state = State::new(Arc::clone(&manifest), |case, candidate| misfits.of(case, candidate));
     drop(misfits);
 
