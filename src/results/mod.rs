@@ -5,6 +5,7 @@
 
 pub mod device_folder;
 pub mod error;
+pub mod facts;
 pub mod picks;
 pub mod provenance;
 pub mod readable;
@@ -17,12 +18,13 @@ pub mod sheet;
 
 pub use device_folder::device_folder;
 pub use error::ResultsError;
+pub use facts::{Facts, ReferenceFact, VariantFacts};
 pub use picks::{best, picks};
 pub use provenance::{I1Agreement, Provenance, Reference, count_verdicts, i1_agreement, rfc3339};
 pub use readable::readable;
 pub use row::{CandidateKey, Row};
 #[cfg(feature = "compile")]
-pub use save::{Repeat, Saved, Saver, save};
+pub use save::{Repeat, Saved, Saver, save, save_pieces};
 #[cfg(feature = "compile")]
 pub use set::{ResultSet, Source};
 pub use sheet::Header;
