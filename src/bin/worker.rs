@@ -1,1 +1,82 @@
-fn main() {}
+//! The program `tilesmith-worker`: owns the device, serves one sweep. Started by `tilesmith`, by hand only to look.
+//!
+//! ```text
+//! tilesmith-worker --list-devices
+//! tilesmith-worker --bundle DIR [--device NAME|INDEX]
+//! tilesmith-worker --bundle DIR --fake SCRIPT.json
+//! ```
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use tilesmith::exit;
+use tilesmith::worker::bundle::Bundle;
+use tilesmith::worker::fake::{self, Script};
+use tilesmith::worker::serve::{Fatal, Outlet, report, serve};
+
+const USAGE: &str = "usage: tilesmith-worker --list-devices | --bundle DIR [--device NAME|INDEX] | --bundle DIR --fake SCRIPT.json";
+
+enum Task {
+    ListDevices,
+    Serve { bundle: PathBuf, device: Option<String> },
+    Fake { bundle: PathBuf, script: PathBuf },
+}
+
+fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
+    let (mut bundle, mut device, mut fake) = (None, None, None);
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or(format!("{arg} needs a value\n{USAGE}"));
+        match arg.as_str() {
+            "--list-devices" => return Ok(Task::ListDevices),
+            "--fake" => fake = Some(PathBuf::from(value()?)),
+            "--bundle" => bundle = Some(PathBuf::from(value()?)),
+            "--device" => device = Some(value()?),
+            other => return Err(format!("unknown argument {other}\n{USAGE}")),
+        }
+    }
+    let bundle = bundle.ok_or(USAGE)?;
+    Ok(match fake {
+        Some(script) => Task::Fake { bundle, script },
+        None => Task::Serve { bundle, device },
+    })
+}
+
+fn run(task: Task) -> Result<(), Fatal> {
+    let mut stdout = std::io::stdout().lock();
+    match task {
+        Task::ListDevices => {
+            let devices = tilesmith::worker::session::list_devices()?;
+            let text = serde_json::to_string_pretty(&devices).map_err(Fatal::system)?;
+            writeln!(stdout, "{text}").map_err(Fatal::system)
+        }
+        Task::Serve { bundle, device } => {
+            let mut session = tilesmith::worker::session::Session::open(&bundle, device.as_deref())?;
+            serve(&mut session, std::io::stdin().lock(), &mut stdout)
+        }
+        Task::Fake { bundle, script } => {
+            let script = Script::load(&script).map_err(Fatal::system)?;
+            let bundle = Bundle::load(&bundle).map_err(Fatal::system)?;
+            fake::serve(&script, &bundle.manifest, std::io::stdin().lock(), &mut stdout).map_err(Fatal::system)
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let task = match parse(std::env::args().skip(1)) {
+        Ok(task) => task,
+        Err(message) => {
+            eprintln!("{message}");
+            return ExitCode::from(exit::USAGE as u8);
+        }
+    };
+    let Err(fatal) = run(task) else { return ExitCode::SUCCESS };
+    // `serve` has reported what happened inside it; a start that failed is reported here. Twice does no harm.
+    report(&fatal, &mut Outlet::new(&mut std::io::stdout().lock()));
+    eprintln!("{fatal}");
+    ExitCode::from(match fatal.kind {
+        "no_device" => exit::NO_DEVICE,
+        "device_failed" => exit::DEVICE_FAILED,
+        _ => exit::SYSTEM,
+    } as u8)
+}

@@ -176,3 +176,20 @@ impl Grid {
         Some([axis(&self.x)?, axis(&self.y)?, axis(&self.z)?])
     }
 }
+
+/// What a module needs of a device, read from its SPIR-V.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requirements {
+    /// Vulkan feature names, sorted, such as `shaderFloat16`.
+    pub features: Vec<String>,
+    pub push_bytes: u32,
+    pub shared_bytes: u32,
+}
+
+/// Instruction counts of the module as it stands (loops counted once).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StaticCounts {
+    pub n_instructions: u32,
+    pub n_loads: u32,
+    pub n_fmas: u32,
+}

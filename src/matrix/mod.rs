@@ -8,7 +8,27 @@ use serde::{Deserialize, Serialize};
 
 pub mod interface;
 
-pub use interface::{Binding, Dtype, GlslType, Grid, GridTerm, Layout, Padding, PushField, Role, SpecConst};
+pub mod cover;
+#[cfg(feature = "compile")]
+pub mod document;
+#[cfg(feature = "compile")]
+pub mod expand;
+#[cfg(feature = "compile")]
+pub mod expression;
+#[cfg(feature = "compile")]
+pub mod file;
+#[cfg(feature = "compile")]
+pub mod kernel;
+#[cfg(feature = "compile")]
+pub mod suggestion;
+
+pub use interface::{Binding, Dtype, GlslType, Grid, GridTerm, Layout, Padding, PushField, Requirements, Role, SpecConst, StaticCounts};
+#[cfg(feature = "compile")]
+pub use expand::{Expansion, Filtered};
+#[cfg(feature = "compile")]
+pub use file::MatrixError;
+#[cfg(feature = "compile")]
+pub use kernel::{Kernel, Matrix, OpFeatures, Reference};
 
 /// When an axis value is decided: by the caller, when weights are packed, or at every resize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

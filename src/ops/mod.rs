@@ -4,6 +4,20 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+pub mod bound;
+pub mod case;
+pub mod conv2d;
+pub mod families;
+pub mod hash;
+pub mod inspection;
+pub mod layout;
+pub mod probes;
+pub mod random;
+
+pub use case::{CaseError, FEATURES, FIELDS, bytes_moved, features, flops};
+pub use families::{Family, OperandSet, Operands};
+pub use probes::probes;
+
 /// An operation with its shape: one point to tune for or to verify at.
 ///
 /// `fields` are the op's own, complete with defaults, in the op's order (for `conv2d`: `c_in, c_out, h, w,

@@ -1,5 +1,25 @@
 //! The results of sweeps on disk: `results/<device>/<sweep>.csv` with its provenance beside it. Reads, writes, joins.
+//!
+//! Three files a sweep: `<sweep>.csv`, which a person can read in a pull request ([`readable`] says which rows),
+//! `<sweep>.full.csv.zst` with every row, and `<sweep>.yaml` ([`provenance`]). Must not know how rows came about.
 
+pub mod device_folder;
+pub mod error;
+pub mod facts;
+pub mod picks;
+pub mod provenance;
+pub mod readable;
 pub mod row;
+#[cfg(feature = "compile")]
+pub mod set;
+pub mod sheet;
 
-pub use row::Row;
+pub use device_folder::device_folder;
+pub use error::ResultsError;
+pub use facts::{Facts, ReferenceFact, VariantFacts};
+pub use picks::{best, picks};
+pub use provenance::{I1Agreement, Provenance, Reference, count_verdicts, i1_agreement, rfc3339};
+pub use readable::readable;
+pub use row::{CandidateKey, Row};
+#[cfg(feature = "compile")]
+pub use set::{Repeat, ResultSet, Saved, Source, save, save_pieces};

@@ -4,6 +4,15 @@ use indexmap::IndexMap;
 
 use crate::verify::Verdict;
 
+/// What results are joined on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CandidateKey {
+    pub case: String,
+    pub kernel: String,
+    pub variant: String,
+    pub local: [u32; 3],
+}
+
 /// One candidate on one case. `None` means "not measured", never zero or infinity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
@@ -65,4 +74,98 @@ pub struct Row {
     pub stage: String,
     /// Canary-normalised time: `time_ns` over the median canary of its blocks. Dimensionless.
     pub time_canary: Option<f64>,
+}
+
+impl Row {
+    pub fn key(&self) -> CandidateKey {
+        CandidateKey { case: self.case.clone(), kernel: self.kernel.clone(), variant: self.variant.clone(), local: self.local }
+    }
+
+    /// `admitted`, `rejected(race)`, `inapplicable(feature)`.
+    pub fn verdict_text(&self) -> String {
+        let status = serde_name(&self.verdict.status);
+        match &self.verdict.kind {
+            Some(kind) => format!("{status}({})", serde_name(kind)),
+            None => status,
+        }
+    }
+
+    /// The canary-normalised interval: `time_ns_lo` and `time_ns_hi` in units of `time_canary`.
+    pub fn time_canary_interval(&self) -> Option<(f64, f64)> {
+        let canary_ns = self.time_ns? / self.time_canary?;
+        Some((self.time_ns_lo? / canary_ns, self.time_ns_hi? / canary_ns))
+    }
+}
+
+/// The name that a plain enum has in every file: the one serde gives it.
+pub(super) fn serde_name<T: serde::Serialize>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// An admitted, timed row.
+    pub(crate) fn row(case: &str, variant: &str) -> Row {
+        Row {
+            case: case.into(),
+            case_fields: IndexMap::from([("c_in".to_string(), 48), ("c_out".to_string(), 96)]),
+            kernel: "conv2d_pw".into(),
+            variant: variant.into(),
+            axes: IndexMap::from([("storage".to_string(), "f32".to_string()), ("tile".to_string(), "2x1x4".to_string())]),
+            given: "f32_tex3d_f32".into(),
+            local: [8, 8, 1],
+            verdict: Verdict::admitted(),
+            culprit: None,
+            i1_hash: Some("00e1234567890123".into()),
+            rounds: 5,
+            timer: Some("timestamp".into()),
+            operands: Some("hot".into()),
+            time_ns: Some(1000.0),
+            time_ns_lo: Some(990.0),
+            time_ns_hi: Some(1010.0),
+            mad_ns: Some(3.5),
+            ratio: Some(1.0),
+            ratio_lo: Some(0.99),
+            ratio_hi: Some(1.01),
+            tie: false,
+            holdout: None,
+            gflops: Some(12.5),
+            gbps: None,
+            roofline: None,
+            replays: 0,
+            distinct: None,
+            deviating: None,
+            deviation_median: None,
+            deviation_max: None,
+            err_over_bound: Some(0.0125),
+            registers: None,
+            spills: None,
+            loads_per_fma: Some(0.375),
+            compile_ms: None,
+            driver_ms: Some(30.0),
+            spirv_hash: "89abcdef01234567".into(),
+            stage: "raced".into(),
+            time_canary: Some(0.02),
+        }
+    }
+
+    #[test]
+    fn the_interval_is_normalised_with_the_time() {
+        let (lo, hi) = row("c", "v").time_canary_interval().unwrap();
+        assert!((lo - 0.0198).abs() < 1e-12 && (hi - 0.0202).abs() < 1e-12, "{lo} {hi}");
+        assert_eq!(Row { time_ns_lo: None, ..row("c", "v") }.time_canary_interval(), None);
+    }
+
+    #[test]
+    fn verdicts_read_as_people_write_them() {
+        let mut r = row("c", "v");
+        assert_eq!(r.verdict_text(), "admitted");
+        r.verdict = Verdict::new(crate::verify::Status::Rejected, crate::verify::Kind::OobRead, "at 3");
+        assert_eq!(r.verdict_text(), "rejected(oob-read)");
+    }
 }

@@ -1,1 +1,20 @@
-//! placeholder
+//! Plan, rounds, racing, journal: drives workers, and is the only part that schedules.
+//!
+//! A [`plan`] turns a sweep [`file`] and the matrix into a bundle. A [`session`] takes the bundle
+//! and asks the [`state`] for the next step, hands it to a worker through the [`supervisor`], writes
+//! what came back into the [`journal`] and then into the state. The state changes through journal
+//! entries alone, so resuming is reading the journal again.
+//!
+//! What is decided is decided by functions that need no worker: [`schedule`], [`race`], [`finalists`].
+//! Nothing here creates a VkInstance.
+
+pub mod applicability;
+pub mod finalists;
+pub mod journal;
+pub mod race;
+pub mod record;
+pub mod schedule;
+pub mod session;
+pub mod state;
+pub mod supervisor;
+

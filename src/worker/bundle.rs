@@ -1,9 +1,13 @@
 //! A bundle: everything a machine without a compiler needs to run a sweep. A folder with
 //! `manifest.json` and `spirv/<hash>.spv`. A local sweep runs from a bundle too.
 
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+pub use crate::matrix::{Requirements, StaticCounts};
 use crate::matrix::{PushField, Shrink, SpecConst, Variant};
 use crate::ops::Case;
 
@@ -46,23 +50,6 @@ pub struct BundledVariant {
     pub counts: StaticCounts,
     /// Front-end compile time on the machine that compiled it; `None` when it came from the cache.
     pub compile_ms: Option<f64>,
-}
-
-/// What a module needs of a device, read from its SPIR-V.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Requirements {
-    /// Vulkan feature names, sorted, such as `shaderFloat16`.
-    pub features: Vec<String>,
-    pub push_bytes: u32,
-    pub shared_bytes: u32,
-}
-
-/// Instruction counts of the module as it stands (loops counted once).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct StaticCounts {
-    pub n_instructions: u32,
-    pub n_loads: u32,
-    pub n_fmas: u32,
 }
 
 /// variant x local size.
@@ -131,4 +118,138 @@ pub struct Harness {
     pub canary_bandwidth: String,
     /// Dirties shared memory before a run.
     pub dirty_shared: String,
+}
+
+pub const MANIFEST_FILE: &str = "manifest.json";
+pub const SPIRV_DIR: &str = "spirv";
+
+/// A bundle folder whose manifest was read and whose SPIR-V files are known to be there.
+#[derive(Debug, Clone)]
+pub struct Bundle {
+    pub dir: PathBuf,
+    pub manifest: Manifest,
+    /// [`hash16`] of `manifest.json` as it lies there; a journal belongs to one such hash.
+    pub manifest_hash: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    #[error("{path}: not a bundle: {source} (make one with `tilesmith bundle SWEEP -o DIR`)")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path}:{source} (made by another tilesmith? bundle it again)")]
+    Manifest { path: PathBuf, source: serde_json::Error },
+    #[error("{path}: schema {found} of the bundle is not {MANIFEST_SCHEMA}, the one this program reads; bundle it again")]
+    Schema { path: PathBuf, found: u32 },
+    #[error("{path}: {what} {index} is out of range (there are {len}); bundle it again")]
+    Index { path: PathBuf, what: &'static str, index: usize, len: usize },
+    #[error("{path}: missing SPIR-V: {source}; bundle it again")]
+    MissingSpirv { path: PathBuf, source: std::io::Error },
+    #[error("{path}: content hashes to {found}, not to its name: the file is damaged; bundle it again")]
+    Damaged { path: PathBuf, found: String },
+    #[error("{path}: cannot write the bundle: {source}")]
+    Write { path: PathBuf, source: std::io::Error },
+}
+
+/// First 16 hex digits of blake3.
+pub fn hash16(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex()[..16].to_owned()
+}
+
+impl Manifest {
+    /// Every SPIR-V hash that the manifest names, without repeats.
+    pub fn spirv_hashes(&self) -> Vec<&str> {
+        let harness = &self.harness;
+        let fixed = [&harness.inspect, &harness.canary_arithmetic, &harness.canary_bandwidth, &harness.dirty_shared];
+        let mut hashes: Vec<&str> = self.variants.iter().map(|v| &v.spirv_hash).chain(fixed).map(String::as_str).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        hashes
+    }
+
+    fn check_indices(&self, path: &Path) -> Result<(), BundleError> {
+        let within = |what, index: usize, len: usize| {
+            if index < len { Ok(()) } else { Err(BundleError::Index { path: path.to_path_buf(), what, index, len }) }
+        };
+        for candidate in &self.candidates {
+            within("variant", candidate.variant, self.variants.len())?;
+        }
+        for class in &self.given {
+            within("reference candidate", class.reference, self.candidates.len())?;
+            for &incumbent in class.incumbents.values() {
+                within("incumbent candidate", incumbent, self.candidates.len())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Bundle {
+    /// Writes `manifest.json` and the SPIR-V files (`hash` to bytes) into `dir`, each beside its place and then renamed,
+    /// the manifest last: a folder with a manifest is complete. Files of another plan are left where they are.
+    pub fn save<'a>(
+        dir: &Path,
+        manifest: Manifest,
+        spirv: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+    ) -> Result<Bundle, BundleError> {
+        let spirv_dir = dir.join(SPIRV_DIR);
+        std::fs::create_dir_all(&spirv_dir).map_err(|source| BundleError::Write { path: spirv_dir.clone(), source })?;
+        for (hash, bytes) in spirv {
+            let path = spirv_dir.join(format!("{hash}.spv"));
+            let found = hash16(bytes);
+            if found != hash {
+                return Err(BundleError::Damaged { path, found });
+            }
+            if std::fs::read(&path).is_ok_and(|old| old == bytes) {
+                continue;
+            }
+            write_beside(&path, bytes).map_err(|source| BundleError::Write { path, source })?;
+        }
+        let path = dir.join(MANIFEST_FILE);
+        let text = serde_json::to_vec(&manifest).map_err(|source| BundleError::Manifest { path: path.clone(), source })?;
+        write_beside(&path, &text).map_err(|source| BundleError::Write { path, source })?;
+        Ok(Bundle { dir: dir.to_path_buf(), manifest, manifest_hash: hash16(&text) })
+    }
+
+    /// Reads a bundle folder and checks that each module is there and hashes to its name.
+    pub fn load(dir: &Path) -> Result<Bundle, BundleError> {
+        let path = dir.join(MANIFEST_FILE);
+        let text = std::fs::read(&path).map_err(|source| BundleError::Read { path: path.clone(), source })?;
+        let schema: SchemaOnly =
+            serde_json::from_slice(&text).map_err(|source| BundleError::Manifest { path: path.clone(), source })?;
+        if schema.schema != MANIFEST_SCHEMA {
+            return Err(BundleError::Schema { path, found: schema.schema });
+        }
+        let manifest: Manifest =
+            serde_json::from_slice(&text).map_err(|source| BundleError::Manifest { path: path.clone(), source })?;
+        manifest.check_indices(&path)?;
+        let bundle = Bundle { dir: dir.to_path_buf(), manifest, manifest_hash: hash16(&text) };
+        for hash in bundle.manifest.spirv_hashes() {
+            bundle.spirv(hash)?;
+        }
+        Ok(bundle)
+    }
+
+    /// The words of one module, checked against its hash.
+    pub fn spirv(&self, hash: &str) -> Result<Vec<u32>, BundleError> {
+        let path = self.dir.join(SPIRV_DIR).join(format!("{hash}.spv"));
+        let bytes = std::fs::read(&path).map_err(|source| BundleError::MissingSpirv { path: path.clone(), source })?;
+        let found = hash16(&bytes);
+        if found != hash || bytes.len() % 4 != 0 {
+            return Err(BundleError::Damaged { path, found });
+        }
+        Ok(bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect())
+    }
+}
+
+#[derive(Deserialize)]
+struct SchemaOnly {
+    schema: u32,
+}
+
+fn write_beside(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    Ok(())
 }

@@ -109,3 +109,37 @@ pub struct Replayed {
     pub deviation_max: Option<f64>,
     pub verdict: Verdict,
 }
+
+impl Verified {
+    /// A verdict that came without a run.
+    pub fn bare(case: usize, candidate: usize, verdict: Verdict) -> Self {
+        Self {
+            case,
+            candidate,
+            verdict,
+            i1_hash: None,
+            probe_ns: None,
+            err_over_bound: None,
+            driver_ms: None,
+            registers: None,
+            spills: None,
+            checks: 0,
+        }
+    }
+}
+
+impl Replayed {
+    /// A verdict that came without a run.
+    pub fn bare(case: usize, candidate: usize, verdict: Verdict) -> Self {
+        Self {
+            case,
+            candidate,
+            replays: 0,
+            distinct: 0,
+            deviating: 0,
+            deviation_median: None,
+            deviation_max: None,
+            verdict,
+        }
+    }
+}

@@ -1,0 +1,598 @@
+//! Operand families: the inputs that tell right from wrong, each from a recorded seed, element by element.
+//! Knows how the operands of a case must be chosen; must not judge an output.
+//!
+//! | family | operands | decides |
+//! |---|---|---|
+//! | `I1` | small integers, sum of absolute products and bias at most 2^11 | indices, tiles, races, bounds |
+//! | `I2` | positive integers, sums above 2^11 with products exact in f16 | is the accumulator at least f32? |
+//! | `H` | weights one-hot, inputs numbered | *which* index is wrong |
+//! | `Z` | input zero | additive offsets |
+//! | `R` | N(0,1) x N(0,1/K), as stored | rounding, non-determinism |
+//!
+//! **I1.** With K products in a sum and up to 8 for the bias, |a| |w| may be 2040 / K on average. Up to
+//! K = 510 every operand is non-zero, with magnitudes up to `A` and `W`, `A W K <= 2040`. Above it only one in
+//! m = ceil(K / 510) operands is non-zero, in the input (one in m channels of each pixel) or in the weights (one in
+//! m terms of each output channel), whichever tensor has more rows, so that the rows together cover every
+//! k. Magnitudes stay 1 and 2 at least on either side. Signs are random, so sums have a standard deviation of 20 to
+//! 600 around zero, and few are zero.
+//!
+//! **I2.** An f16 accumulator that holds a value in `[1024 s, 2048 s)` rounds to multiples of s. The products
+//! are chosen congruent modulo s to something in `(0, s / 2)`, so each addition there rounds *down*: the loss grows with the
+//! number of additions instead of cancelling, and lies outside the two f16 neighbours of the true sum within a few of
+//! them. s is the largest of 32, 16, 8, 4, 2 that sums of K products up to 2048 fill: below K = 5 an f16 output cannot tell.
+
+use half::f16;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::Case;
+use super::case::{CaseError, Conv2dShape};
+use super::conv2d;
+use super::random::Stream;
+use crate::matrix::Dtype;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Family {
+    I1,
+    I2,
+    H,
+    Z,
+    R,
+}
+
+impl Family {
+    pub const ALL: [Family; 5] = [Family::I1, Family::I2, Family::H, Family::Z, Family::R];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::I1 => "I1",
+            Family::I2 => "I2",
+            Family::H => "H",
+            Family::Z => "Z",
+            Family::R => "R",
+        }
+    }
+
+    /// Families of integers run without an activation, which would hide faults.
+    pub fn is_integer(self) -> bool {
+        self != Family::R
+    }
+}
+
+/// Two sets of operands with different outputs, alternated so that a stale read shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum OperandSet {
+    A,
+    B,
+}
+
+/// Logical tensors, every value exact in the storage dtype.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operands {
+    /// `[N][C][H][W]`
+    pub input: Vec<f32>,
+    /// `[OC][IC / groups][KH][KW]`
+    pub weight: Vec<f32>,
+    /// `[OC]`
+    pub bias: Vec<f32>,
+}
+
+/// The sum of absolute products and of the bias that no I1 output exceeds: 2^11, exact in f16.
+pub const I1_LIMIT: u32 = 2048;
+const I1_BIAS: u32 = 8;
+/// Non-zero products of an I1 sum at most: leaves each product 4 = 2 x 2 on average.
+const I1_TERMS: usize = 510;
+/// Larger magnitudes say nothing more.
+const I1_MAGNITUDE: usize = 31;
+
+/// The largest finite f16.
+pub const F16_MAX: f64 = 65504.0;
+
+/// The operands of a case. The activation does not enter: callers clear it for integer families.
+pub fn operands(
+    case: &Case,
+    family: Family,
+    set: OperandSet,
+    seed: u64,
+    storage: Dtype,
+) -> Result<Operands, CaseError> {
+    let shape = Conv2dShape::of(case)?;
+    let stream = |tensor: u64| Stream::new(seed, (family as u64) << 8 | (set as u64) << 4 | tensor);
+    let (input, weight, bias) = (stream(0), stream(1), stream(2));
+    Ok(match family {
+        Family::I1 => small_integers(&shape, input, weight, bias),
+        Family::I2 => mid_integers(&shape, input, weight),
+        Family::H => one_hot(&shape),
+        Family::Z => Operands {
+            input: vec![0.0; shape.n_input()],
+            weight: fill(shape.n_weight(), |i| signed(weight, i, 31)),
+            bias: fill(shape.c_out, |i| signed(bias, i, 31)),
+        },
+        Family::R => random(&shape, storage, input, weight, bias),
+    })
+}
+
+fn fill(n: usize, element: impl Fn(usize) -> f32 + Sync + Send) -> Vec<f32> {
+    (0..n).into_par_iter().with_min_len(4096).map(element).collect()
+}
+
+/// Uniform in `-span..=span` without zero.
+fn signed(stream: Stream, i: usize, span: u32) -> f32 {
+    let v = stream.below(i as u64, 2 * span);
+    if v < span { v as f32 - span as f32 } else { (v - span + 1) as f32 }
+}
+
+fn small_integers(shape: &Conv2dShape, input: Stream, weight: Stream, bias: Stream) -> Operands {
+    let n_terms = shape.n_terms();
+    let group_in = shape.c_in / shape.groups;
+    let n_taps = shape.kernel_h * shape.kernel_w;
+    let n_in_pixels = shape.h_in * shape.w_in;
+    // One operand in `m` is non-zero.
+    let m = n_terms.div_ceil(I1_TERMS);
+    let of_input = n_taps * group_in.div_ceil(m);
+    let sparse_input = m > 1 && of_input <= I1_TERMS && shape.batch * n_in_pixels >= shape.c_out;
+    let n_nonzero = if sparse_input { of_input } else { n_terms.div_ceil(m) };
+    let product = (I1_LIMIT - I1_BIAS) as usize / n_nonzero.max(1);
+    let a_max = product.isqrt().clamp(1, I1_MAGNITUDE);
+    let w_max = (product / a_max).clamp(1, I1_MAGNITUDE);
+    // Row r has its non-zero in place (r + offset of the block) mod m of each block of m: m rows cover every k.
+    let is_zero = |stream: Stream, row: usize, k: usize| {
+        let (block, place) = (k / m, k % m);
+        let offset = stream.below(u64::MAX - block as u64, m as u32) as usize;
+        place != (row + offset) % m
+    };
+    Operands {
+        input: fill(shape.n_input(), |i| {
+            let (pixel, channel) = (i % n_in_pixels, i / n_in_pixels);
+            let (n, ic) = (channel / shape.c_in, channel % shape.c_in % group_in);
+            if sparse_input && is_zero(input, n * n_in_pixels + pixel, ic) {
+                return 0.0;
+            }
+            signed(input, i, a_max as u32)
+        }),
+        weight: fill(shape.n_weight(), |i| {
+            if m > 1 && !sparse_input && is_zero(weight, i / n_terms, i % n_terms) {
+                return 0.0;
+            }
+            signed(weight, i, w_max as u32)
+        }),
+        bias: fill(shape.c_out, |i| signed(bias, i, I1_BIAS)),
+    }
+}
+
+/// How I2 picks its values for K products: `a = a_base + one of a_offsets`, `w = s * level + one of w_residues`, with
+/// levels spread so that their mean over the k of an output channel is `level`.
+struct MidPlan {
+    spacing: u32,
+    a_base: u32,
+    a_offsets: &'static [u32],
+    w_residues: &'static [u32],
+    level: f64,
+    /// Share of weights that are not zero.
+    density: f64,
+}
+
+impl MidPlan {
+    fn of(n_terms: usize) -> Self {
+        let k = n_terms as f64;
+        // The sum aimed at, and so the mean product: high in [1024 s, 2048 s), so that half the additions happen there.
+        let near_top = |s: f64| 0.88 * 2048.0 * s / k;
+        let plan = |spacing: u32, a_base, a_offsets: &'static [u32], w_residues: &'static [u32], product: f64| {
+            let mean = |values: &[u32]| f64::from(values.iter().sum::<u32>()) / values.len() as f64;
+            let w_mean = product / (f64::from(a_base) + mean(a_offsets));
+            let residue = mean(w_residues);
+            MidPlan {
+                spacing,
+                a_base,
+                a_offsets,
+                w_residues,
+                level: ((w_mean - residue) / f64::from(spacing)).max(0.0),
+                density: (w_mean / residue).min(1.0),
+            }
+        };
+        match n_terms {
+            // The residues stay odd under 1 and 3, and below half the spacing.
+            // Here `a` varies by a factor of 3, so the aim is lower: 46000 leaves 8 standard deviations either way.
+            154.. => plan(32, 0, &[1, 3], &[5, 13, 15], 46_000.0 / k),
+            39.. => plan(32, 32, &[1, 3], &[5, 13, 15], near_top(32.0)),
+            20.. => plan(16, 16, &[1, 3], &[7], near_top(16.0)),
+            10.. => plan(8, 24, &[1, 9], &[3], near_top(8.0)),
+            5.. => plan(4, 24, &[1, 5, 9], &[1], near_top(4.0)),
+            2.. => plan(2, 36, &[1, 3, 5, 7, 9], &[1], near_top(2.0)),
+            // One product: it cannot exceed 2^11 and be exact in f16 too, so it is odd and above it.
+            _ => plan(2, 56, &[1, 3, 5], &[1], near_top(2.0)),
+        }
+    }
+}
+
+fn mid_integers(shape: &Conv2dShape, input: Stream, weight: Stream) -> Operands {
+    let n_terms = shape.n_terms();
+    let plan = MidPlan::of(n_terms);
+    let pick = |stream: Stream, i: usize, from: &[u32]| from[stream.below(i as u64, from.len() as u32) as usize];
+    // 1 for a share `x` of the k, spread evenly; each row starts elsewhere.
+    let steps = |row: usize, k: usize, x: f64| {
+        let at = (k + weight.below(u64::MAX - row as u64, n_terms as u32) as usize) % n_terms;
+        (((at + 1) as f64 * x).floor() - (at as f64 * x).floor()) as u32
+    };
+    Operands {
+        input: fill(shape.n_input(), |i| (plan.a_base + pick(input, i, plan.a_offsets)) as f32),
+        weight: fill(shape.n_weight(), |i| {
+            let (row, k) = (i / n_terms, i % n_terms);
+            if plan.density < 1.0 && steps(row, k, plan.density) == 0 {
+                return 0.0;
+            }
+            let w = plan.spacing * steps(row, k, plan.level) + pick(weight, i, plan.w_residues);
+            // An even number of odd products has an even sum, which f16 may hold: make one product even.
+            if plan.spacing == 2 && n_terms.is_multiple_of(2) && k == 0 { (w + 1) as f32 } else { w as f32 }
+        }),
+        bias: vec![0.0; shape.c_out],
+    }
+}
+
+/// Ids of H stay exact in f16; a prime number of them, so that no stride of a layout repeats them.
+const H_IDS: usize = 2039;
+
+/// The output is the number of the input element it was copied from, [`source_id`].
+fn one_hot(shape: &Conv2dShape) -> Operands {
+    let n_terms = shape.n_terms();
+    Operands {
+        input: fill(shape.n_input(), |i| source_id(i) as f32),
+        weight: fill(shape.n_weight(), |i| if i % n_terms == i / n_terms % n_terms { 1.0 } else { 0.0 }),
+        bias: vec![0.0; shape.c_out],
+    }
+}
+
+/// The value that input element `index` has in family H.
+pub fn source_id(index: usize) -> usize {
+    index % H_IDS + 1
+}
+
+fn random(shape: &Conv2dShape, storage: Dtype, input: Stream, weight: Stream, bias: Stream) -> Operands {
+    let scale = 1.0 / (shape.n_terms() as f64).sqrt();
+    Operands {
+        input: fill(shape.n_input(), |i| stored(input.normal(i as u64), storage)),
+        weight: fill(shape.n_weight(), |i| stored(weight.normal(i as u64) * scale, storage)),
+        bias: fill(shape.c_out, |i| stored(bias.normal(i as u64), storage)),
+    }
+}
+
+/// Rounded to the storage dtype; below its normal range, the smallest normal: subnormals may be flushed.
+fn stored(value: f64, storage: Dtype) -> f32 {
+    let smallest = match storage {
+        Dtype::F32 => f64::from(f32::MIN_POSITIVE),
+        Dtype::F16 => f64::from(f16::MIN_POSITIVE),
+    };
+    let value = if value.abs() < smallest { smallest.copysign(value) } else { value };
+    match storage {
+        Dtype::F32 => value as f32,
+        Dtype::F16 => f16::from_f64(value).to_f32(),
+    }
+}
+
+/// What an f16 accumulator would make of an output element: fused multiply-adds, k ascending, rounded to nearest.
+pub fn simulate_f16_accumulator(shape: &Conv2dShape, operands: &Operands, index: usize) -> f32 {
+    let mut sum = f16::from_f32(operands.bias[conv2d::channel_of(shape, index)]);
+    conv2d::for_terms(shape, index, |a, w| {
+        // The product of two f16 values and one more f16 is exact in f64, so only the last rounding counts.
+        let product = f64::from(operands.input[a]) * f64::from(operands.weight[w]);
+        sum = f16::from_f64(product + f64::from(sum));
+    });
+    sum.to_f32()
+}
+
+/// Why a probe could not have told right from wrong.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ProbeError {
+    #[error("{family} of this case is not discriminating: all {n_output} outputs are zero")]
+    AllZero { family: &'static str, n_output: usize },
+    #[error("{family} of this case is not discriminating: {n_zero} of {n_output} outputs are zero (allowed: below 30 %)")]
+    Zeros { family: &'static str, n_zero: usize, n_output: usize },
+    #[error("{family} of this case is not discriminating: outputs have a standard deviation of {std} (allowed: 0.1 to 1000)")]
+    Spread { family: &'static str, std: f64 },
+    #[error("I1 of this case is not discriminating: all {n_output} outputs have one sign")]
+    OneSign { n_output: usize },
+    #[error("I1 of this case may reach {value} (allowed: up to {I1_LIMIT})")]
+    TooLarge { value: f64 },
+    #[error("I2 of this case is not discriminating: {n_above} of {n_sampled} sampled sums with all terms exceed 2^11 (K = {n_terms})")]
+    TooSmall { n_above: usize, n_sampled: usize, n_terms: usize },
+    #[error("I2 of this case overflows f16: a sum reaches {value} (allowed: below 65504)")]
+    Overflow { value: f64 },
+    #[error(
+        "I2 of this case is not discriminating: an f16 accumulator would change {n_changed} of {n_sampled} sampled sums (needed: half; K = {n_terms})"
+    )]
+    Accumulator { n_changed: usize, n_sampled: usize, n_terms: usize },
+}
+
+/// Elements a probe check looks at.
+const PROBE_SAMPLES: usize = 512;
+/// Fewer outputs than this have no meaningful spread.
+const FEW_OUTPUTS: usize = 8;
+
+/// Checks, on a sample, that the family's operands can tell right from wrong here. `storage` is the output's dtype;
+/// I2 must tell an f16 accumulator only where the claim is f32.
+pub fn probe_check(
+    shape: &Conv2dShape,
+    family: Family,
+    operands: &Operands,
+    storage: Dtype,
+    accumulate: Dtype,
+) -> Result<(), ProbeError> {
+    let indices = spread_indices(shape.n_output(), PROBE_SAMPLES);
+    let plain = Conv2dShape { activation: super::case::Activation::None, ..*shape };
+    let Ok(sums) = conv2d::reference_at(&plain, operands, &indices) else {
+        return Err(ProbeError::AllZero { family: family.name(), n_output: 0 });
+    };
+    let n_output = sums.len();
+    let n_zero = sums.iter().filter(|s| s.value == 0.0).count();
+    if n_zero == n_output {
+        return Err(ProbeError::AllZero { family: family.name(), n_output });
+    }
+    match family {
+        Family::I1 => {
+            let largest = sums.iter().map(|s| s.abs_sum).fold(0.0, f64::max);
+            if !(largest <= f64::from(I1_LIMIT)) {
+                return Err(ProbeError::TooLarge { value: largest });
+            }
+            check_spread(family, &sums, n_zero)?;
+            let n_negative = sums.iter().filter(|s| s.value < 0.0).count();
+            if n_output >= 4 * FEW_OUTPUTS && (n_negative == 0 || n_negative + n_zero == n_output) {
+                return Err(ProbeError::OneSign { n_output });
+            }
+            Ok(())
+        }
+        Family::R => check_spread(family, &sums, n_zero),
+        Family::I2 => check_accumulator(&plain, operands, &indices, &sums, storage, accumulate),
+        Family::H | Family::Z => Ok(()),
+    }
+}
+
+fn check_spread(family: Family, sums: &[conv2d::Sum], n_zero: usize) -> Result<(), ProbeError> {
+    if sums.len() < FEW_OUTPUTS {
+        return Ok(());
+    }
+    let n_output = sums.len();
+    if n_zero * 10 >= n_output * 3 {
+        return Err(ProbeError::Zeros { family: family.name(), n_zero, n_output });
+    }
+    let mean = sums.iter().map(|s| s.value).sum::<f64>() / n_output as f64;
+    let std = (sums.iter().map(|s| (s.value - mean).powi(2)).sum::<f64>() / n_output as f64).sqrt();
+    if !(0.1..=1000.0).contains(&std) {
+        return Err(ProbeError::Spread { family: family.name(), std });
+    }
+    Ok(())
+}
+
+fn check_accumulator(
+    shape: &Conv2dShape,
+    operands: &Operands,
+    indices: &[usize],
+    sums: &[conv2d::Sum],
+    storage: Dtype,
+    accumulate: Dtype,
+) -> Result<(), ProbeError> {
+    let n_terms = shape.n_terms();
+    let largest = sums.iter().map(|s| s.abs_sum).fold(0.0, f64::max);
+    if !(largest < F16_MAX) {
+        return Err(ProbeError::Overflow { value: largest });
+    }
+    if accumulate == Dtype::F16 {
+        return Ok(());
+    }
+    // Outputs that see the zero padding have fewer terms, down to none; they cannot tell and are not asked.
+    let mut n_sampled = 0;
+    let (mut n_above, mut n_changed) = (0, 0);
+    for (index, sum) in indices.iter().zip(sums) {
+        let mut n_here = 0;
+        conv2d::for_terms(shape, *index, |_, _| n_here += 1);
+        if n_here < n_terms {
+            continue;
+        }
+        n_sampled += 1;
+        if sum.value > f64::from(I1_LIMIT) {
+            n_above += 1;
+            let simulated = simulate_f16_accumulator(shape, operands, *index);
+            n_changed += usize::from(match storage {
+                Dtype::F32 => f64::from(simulated) != sum.value,
+                Dtype::F16 => !f16_neighbours(sum.value).contains(&simulated),
+            });
+        }
+    }
+    if n_above == 0 || n_above * 2 < n_sampled {
+        return Err(ProbeError::TooSmall { n_above, n_sampled, n_terms });
+    }
+    if n_changed * 2 < n_sampled {
+        return Err(ProbeError::Accumulator { n_changed, n_sampled, n_terms });
+    }
+    Ok(())
+}
+
+/// The two f16 values around `value`, equal when it is one itself. Past the largest finite one, that and infinity.
+pub fn f16_neighbours(value: f64) -> [f32; 2] {
+    let nearest = f16::from_f64(value);
+    let exact = f64::from(nearest);
+    if exact == value || value.is_nan() {
+        return [nearest.to_f32(); 2];
+    }
+    // Bits of one sign are ordered by magnitude; next to zero the other neighbour is the smallest of `value`'s sign.
+    let outward = exact.abs() < value.abs();
+    let bits = nearest.to_bits();
+    let other = if outward { bits + 1 } else { bits - 1 };
+    let mut pair = [nearest.to_f32(), f16::from_bits(other).to_f32()];
+    if pair[0] > pair[1] {
+        pair.swap(0, 1);
+    }
+    pair
+}
+
+/// At most `n` indices of `0..n_output`, spread evenly and with an odd stride, the first and last among them.
+pub fn spread_indices(n_output: usize, n: usize) -> Vec<usize> {
+    if n_output <= n {
+        return (0..n_output).collect();
+    }
+    let last = n_output - 1;
+    let mut indices: Vec<usize> = (0..n).map(|i| (i as u128 * last as u128 / (n - 1).max(1) as u128) as usize).collect();
+    indices.dedup();
+    indices
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pointwise(c_in: usize, c_out: i64, h: i64, w: i64) -> (Case, Conv2dShape) {
+        let case = Case::from_pairs("conv2d", &[("c_in", c_in as i64), ("c_out", c_out), ("h", h), ("w", w)]).unwrap();
+        let shape = Conv2dShape::of(&case).unwrap();
+        (case, shape)
+    }
+
+    /// Every K that the shipped sweeps have, and the borders of the constructions.
+    const KS: &[usize] = &[
+        1, 2, 3, 4, 5, 7, 9, 10, 12, 13, 14, 16, 19, 20, 24, 32, 33, 38, 39, 40, 47, 48, 49, 64, 72, 80, 96, 104, 120, 128, 153, 154,
+        160, 192, 240, 256, 320, 384, 464, 480, 510, 511, 512, 576, 672, 768, 960, 1020, 1024, 1536, 2048, 2049, 3000, 4096, 9000,
+    ];
+
+    #[test]
+    fn i1_is_bounded_and_discriminating_at_every_k() {
+        for (c_out, h, w) in [(27, 3, 5), (13, 1, 1), (4, 9, 7)] {
+            for k in KS {
+                let (case, shape) = pointwise(*k, c_out, h, w);
+                let mut hashes = Vec::new();
+                for set in [OperandSet::A, OperandSet::B] {
+                    let operands = operands(&case, Family::I1, set, 11, Dtype::F16).unwrap();
+                    for sum in conv2d::reference(&shape, &operands).unwrap() {
+                        assert!(sum.abs_sum <= f64::from(I1_LIMIT), "K {k}: {}", sum.abs_sum);
+                    }
+                    probe_check(&shape, Family::I1, &operands, Dtype::F16, Dtype::F32).unwrap();
+                    hashes.push(conv2d::exact_hash(&shape, &operands).unwrap());
+                }
+                assert_ne!(hashes[0], hashes[1]);
+            }
+        }
+    }
+
+    #[test]
+    fn i1_leaves_no_k_out() {
+        let (case, shape) = pointwise(4096, 27, 1, 1);
+        let operands = operands(&case, Family::I1, OperandSet::A, 3, Dtype::F32).unwrap();
+        for k in 0..4096 {
+            assert!((0..27).any(|oc| operands.weight[oc * 4096 + k] != 0.0 && operands.input[k] != 0.0), "k {k}");
+        }
+        assert_eq!(shape.n_terms(), 4096);
+    }
+
+    #[test]
+    fn i2_catches_an_f16_accumulator_and_never_overflows() {
+        for (c_out, h, w) in [(27, 3, 5), (13, 1, 1)] {
+            for k in KS {
+                let (case, shape) = pointwise(*k, c_out, h, w);
+                let operands = operands(&case, Family::I2, OperandSet::A, 11, Dtype::F16).unwrap();
+                assert!(operands.input.iter().chain(&operands.weight).all(|v| f16::from_f32(*v).to_f32() == *v));
+                let check = |storage| probe_check(&shape, Family::I2, &operands, storage, Dtype::F32);
+                check(Dtype::F32).unwrap_or_else(|e| panic!("K {k}: {e}"));
+                if *k >= 5 {
+                    check(Dtype::F16).unwrap_or_else(|e| panic!("K {k}: {e}"));
+                } else {
+                    assert!(check(Dtype::F16).is_err(), "K {k}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn i2_products_are_exact_in_f16() {
+        for k in 2..600 {
+            let (case, _) = pointwise(k, 8, 2, 2);
+            let operands = operands(&case, Family::I2, OperandSet::A, 5, Dtype::F16).unwrap();
+            let max = |v: &[f32]| v.iter().copied().fold(0.0, f32::max);
+            assert!(max(&operands.input) * max(&operands.weight) <= 2048.0, "K {k}");
+        }
+    }
+
+    #[test]
+    fn random_operands_are_stored_and_normal() {
+        let (case, shape) = pointwise(2048, 27, 3, 3);
+        for storage in [Dtype::F32, Dtype::F16] {
+            let operands = operands(&case, Family::R, OperandSet::B, 5, storage).unwrap();
+            probe_check(&shape, Family::R, &operands, storage, Dtype::F32).unwrap();
+            for v in operands.input.iter().chain(&operands.weight).chain(&operands.bias) {
+                match storage {
+                    Dtype::F32 => assert!(v.is_normal()),
+                    Dtype::F16 => assert!(f16::from_f32(*v).is_normal() && f16::from_f32(*v).to_f32() == *v),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn h_and_z_say_what_they_should() {
+        let (case, shape) = pointwise(13, 27, 3, 5);
+        let h = operands(&case, Family::H, OperandSet::A, 1, Dtype::F16).unwrap();
+        let output = conv2d::exact(&shape, &h).unwrap();
+        for (i, value) in output.iter().enumerate() {
+            let [_, oc, y, x] = conv2d::coordinates(shape.output_dims(), i);
+            assert_eq!(*value as usize, source_id((oc % 13 * 3 + y) * 5 + x));
+        }
+        let z = operands(&case, Family::Z, OperandSet::A, 1, Dtype::F16).unwrap();
+        let output = conv2d::exact(&shape, &z).unwrap();
+        assert!(output.iter().enumerate().all(|(i, v)| *v as f32 == z.bias[i / 15] && *v != 0));
+    }
+
+    #[test]
+    fn an_output_of_zeros_is_no_probe() {
+        let (case, shape) = pointwise(48, 27, 3, 5);
+        for family in Family::ALL {
+            let mut operands = operands(&case, family, OperandSet::A, 1, Dtype::F16).unwrap();
+            operands.input.fill(0.0);
+            operands.bias.fill(0.0);
+            assert!(probe_check(&shape, family, &operands, Dtype::F16, Dtype::F32).is_err(), "{family:?}");
+        }
+        let mut small = operands(&case, Family::I2, OperandSet::A, 1, Dtype::F16).unwrap();
+        small.weight.fill(1.0);
+        assert!(matches!(
+            probe_check(&shape, Family::I2, &small, Dtype::F32, Dtype::F32),
+            Err(ProbeError::TooSmall { .. })
+        ));
+        // Even products that f16 adds exactly: nothing would be found out.
+        let mut smooth = operands(&case, Family::I2, OperandSet::A, 1, Dtype::F16).unwrap();
+        (smooth.weight.fill(32.0), smooth.input.fill(32.0));
+        assert!(matches!(
+            probe_check(&shape, Family::I2, &smooth, Dtype::F32, Dtype::F32),
+            Err(ProbeError::Accumulator { n_changed: 0, .. })
+        ));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn i1_holds_for_windows_groups_and_padding(
+            (cg, groups) in (1i64..80, 1i64..3), (kh, kw) in (1i64..6, 1i64..6), padding in 0i64..3, stride in 1i64..3,
+            hw in 1i64..6, seed: u64,
+        ) {
+            let case = Case::from_pairs("conv2d", &[
+                ("c_in", cg * groups), ("c_out", 4 * groups), ("groups", groups), ("h", hw), ("w", hw),
+                ("kernel_h", kh), ("kernel_w", kw), ("stride", stride), ("padding", padding),
+            ]);
+            prop_assume!(case.is_ok());
+            let case = case.unwrap();
+            let shape = Conv2dShape::of(&case).unwrap();
+            let i1 = operands(&case, Family::I1, OperandSet::A, seed, Dtype::F16).unwrap();
+            let i2 = operands(&case, Family::I2, OperandSet::A, seed, Dtype::F16).unwrap();
+            for (small, mid) in conv2d::reference(&shape, &i1).unwrap().iter().zip(conv2d::reference(&shape, &i2).unwrap()) {
+                prop_assert!(small.abs_sum <= f64::from(I1_LIMIT));
+                prop_assert!(mid.abs_sum < F16_MAX && mid.value >= 0.0);
+            }
+        }
+
+        #[test]
+        fn f16_neighbours_enclose(value in -70000.0f64..70000.0) {
+            let [below, above] = f16_neighbours(value);
+            prop_assert!(f64::from(below) <= value && value <= f64::from(above));
+            let (lo, hi) = (f16::from_f32(below), f16::from_f32(above));
+            if lo != hi {
+                // Nothing lies between them.
+                prop_assert_eq!(i32::from(lo.to_bits()).abs_diff(i32::from(hi.to_bits())), 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The relatives of a case that verification adds: padded, strided, ragged, batched and 1 x 1, at the
+//! case's own K. Cheap by construction; must not know a device.
+
+use super::Case;
+use super::case::{CaseError, Conv2dShape};
+
+/// One relative, by the output that its tiles must cover.
+struct Probe {
+    c_out: usize,
+    h_out: usize,
+    w_out: usize,
+    stride: usize,
+    padding: usize,
+    batch: usize,
+    /// Moves c_in off the multiples of 4 and 8.
+    ragged_k: bool,
+}
+
+/// Four small cases at the K of `case`. Widths are `tile_px_max` - 1, exactly, and + 1, and 1; heights 1, 2 and 3; so that
+/// tiles of 1, 2 and up to `tile_px_max` pixels are met one short, full and one over. Output channels are ragged.
+pub fn probes(case: &Case, tile_px_max: u32) -> Result<Vec<Case>, CaseError> {
+    let shape = Conv2dShape::of(case)?;
+    let tile = (tile_px_max as usize).max(2);
+    let probe = |c_out, h_out, w_out| Probe { c_out, h_out, w_out, stride: 1, padding: 0, batch: 1, ragged_k: false };
+    let relatives = [
+        Probe { stride: 2, padding: 1, batch: 2, ..probe(27, 3, tile) },
+        Probe { batch: 2, ragged_k: true, ..probe(13, 2, tile + 1) },
+        probe(22, 1, tile - 1),
+        probe(19, 1, 1),
+    ];
+    let mut cases: Vec<Case> = Vec::new();
+    for relative in relatives {
+        let probe = relative.case(&shape, case)?;
+        if probe.id != case.id && cases.iter().all(|c| c.id != probe.id) {
+            cases.push(probe);
+        }
+    }
+    Ok(cases)
+}
+
+impl Probe {
+    fn case(&self, shape: &Conv2dShape, of: &Case) -> Result<Case, CaseError> {
+        // The largest input with this output: the fewest outputs then lie in the padding alone.
+        let input = |out: usize, kernel: usize| {
+            let padded = (out - 1) * self.stride + kernel + (self.stride - 1);
+            padded.saturating_sub(2 * self.padding).max(1)
+        };
+        let groups = shape.groups;
+        let group_in = shape.c_in / groups;
+        let group_in = match (self.ragged_k, group_in % 4) {
+            (false, _) => group_in,
+            (true, 3) => group_in - 1,
+            (true, _) => group_in + 1,
+        };
+        let mut fields = of.fields.0.clone();
+        let mut set = |name: &str, value: usize| fields.insert(name.to_owned(), value as i64);
+        set("c_in", group_in * groups);
+        set("c_out", self.c_out.next_multiple_of(groups));
+        set("h", input(self.h_out, shape.kernel_h));
+        set("w", input(self.w_out, shape.kernel_w));
+        set("stride", self.stride);
+        set("padding", self.padding);
+        set("batch", self.batch);
+        Case::new(&of.op, &fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shapes(pairs: &[(&str, i64)]) -> Vec<Conv2dShape> {
+        let case = Case::from_pairs("conv2d", pairs).unwrap();
+        probes(&case, 4).unwrap().iter().map(|c| Conv2dShape::of(c).unwrap()).collect()
+    }
+
+    #[test]
+    fn relatives_cover_what_a_tile_can_get_wrong() {
+        for c_in in [1, 3, 7, 8, 13, 48, 256, 2048] {
+            let all = shapes(&[("c_in", c_in), ("c_out", 96), ("h", 16), ("w", 16), ("activation", 1)]);
+            assert_eq!(all.len(), 4);
+            for width in [1, 3, 4, 5] {
+                assert!(all.iter().any(|s| s.w_out == width), "width {width}");
+            }
+            for height in [1, 2, 3] {
+                assert!(all.iter().any(|s| s.h_out == height), "height {height}");
+            }
+            assert!(all.iter().any(|s| s.c_in % 4 != 0 && s.c_in % 8 != 0 && s.c_in.abs_diff(c_in as usize) <= 1));
+            assert!(all.iter().filter(|s| s.c_in == c_in as usize).count() >= 3);
+            assert!(all.iter().all(|s| (13..=27).contains(&s.c_out) && s.c_out % 4 != 0));
+            assert!(all.iter().any(|s| s.stride == 2 && s.padding == 1 && s.batch == 2 && s.h_in > 1));
+            assert!(all.iter().any(|s| s.stride == 1 && s.padding == 0 && s.batch == 2));
+            assert!(all.iter().any(|s| (s.h_in, s.w_in) == (1, 1)));
+            assert!(all.iter().all(|s| s.activation == crate::ops::case::Activation::Relu));
+        }
+    }
+
+    #[test]
+    fn relatives_of_windows_and_groups_are_valid_too() {
+        let all = shapes(&[("c_in", 12), ("c_out", 12), ("h", 16), ("w", 16), ("kernel_h", 3), ("kernel_w", 5), ("groups", 3)]);
+        assert!(!all.is_empty());
+        assert!(all.iter().all(|s| s.kernel_h == 3 && s.groups == 3));
+    }
+
+    #[test]
+    fn a_case_is_no_probe_of_itself() {
+        let case = Case::from_pairs("conv2d", &[("c_in", 48), ("c_out", 19), ("h", 1), ("w", 1)]).unwrap();
+        assert_eq!(probes(&case, 4).unwrap().len(), 3);
+    }
+}

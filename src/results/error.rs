@@ -1,0 +1,63 @@
+//! What can be wrong with a results file, and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Line and column in a file, both from 1, where they are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place(pub Option<(u64, u64)>);
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some((line, column)) => write!(f, ":{line}:{column}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    #[error("{path}: no such file or folder (expected a folder results/<device>, or a file <sweep>.csv or <sweep>.full.csv.zst)")]
+    Missing { path: PathBuf },
+    #[error("{path}: no results in this folder (expected <sweep>.csv or <sweep>.full.csv.zst; `tilesmith sweep` writes them)")]
+    Empty { path: PathBuf },
+    #[error("{path}: cannot read: {source}")]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{path}: cannot write: {source} (the file there before, if any, is untouched)")]
+    Write { path: PathBuf, source: io::Error },
+    #[error("{path}:{line}: not a CSV of results: {message}")]
+    NotCsv { path: PathBuf, line: u64, message: String },
+    #[error("{path}:1: column {column} is missing (required: {required})")]
+    MissingColumn { path: PathBuf, column: String, required: String },
+    #[error("{path}:1: column {column} occurs twice (each column once)")]
+    DuplicateColumn { path: PathBuf, column: String },
+    #[error("{path}:{line}: column {column}: {value:?} is not allowed (allowed: {allowed})")]
+    BadCell { path: PathBuf, line: u64, column: String, value: String, allowed: String },
+    #[error("{path}{at}: {message} (`tilesmith sweep` writes this file; without it the CSV still loads)")]
+    Provenance { path: PathBuf, at: Place, message: String },
+    #[error("cannot store a sweep called {name:?} (allowed: ascii letters, digits, `_`, `-` and `.`, not first, at most 100)")]
+    SweepName { name: String },
+    #[error("cannot store a case field or axis called {name:?}: {reason}")]
+    ColumnName { name: String, reason: &'static str },
+}
+
+impl ResultsError {
+    pub(super) fn read(path: &Path, source: io::Error) -> Self {
+        if source.kind() == io::ErrorKind::NotFound {
+            Self::Missing { path: path.to_path_buf() }
+        } else {
+            Self::Read { path: path.to_path_buf(), source }
+        }
+    }
+
+    #[cfg(feature = "compile")]
+    pub(super) fn write(path: &Path, source: io::Error) -> Self {
+        Self::Write { path: path.to_path_buf(), source }
+    }
+
+    /// Whether the operating system refused, rather than a file being at fault.
+    pub fn is_system(&self) -> bool {
+        matches!(self, Self::Read { .. } | Self::Write { .. })
+    }
+}

@@ -1,0 +1,380 @@
+//! The journal: every event of a sweep, one compact line each, flushed before the next order. Knows
+//! lines and files; must not know what they mean to the schedule.
+//!
+//! Half a million verdicts are written as arrays, not as objects: 35 MB in place of 95.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::gpu::Capabilities;
+use crate::verify::Verdict;
+use crate::worker::protocol::{Block, Replayed, Sample, Verified};
+
+/// Raised whenever a line changes its meaning.
+pub const JOURNAL_SCHEMA: u32 = 1;
+
+/// First line of a journal: what it belongs to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    pub journal: u32,
+    pub sweep: String,
+    /// Hash of the bundle's manifest.
+    pub manifest: String,
+    pub device: Capabilities,
+    pub timer: String,
+    pub tick_ns: f64,
+}
+
+/// How a worker ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Death {
+    Hang,
+    Crash,
+    DeviceLost,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum During {
+    Verify,
+    Time,
+    Replay,
+}
+
+/// What a sample came to: candidate, nanoseconds, batch, output right, doubt.
+type SampleLine = (usize, f64, u32, bool, Option<String>);
+
+/// One line after the header.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Entry {
+    /// case, candidate, verdict unless admitted, I1 hash, probe ns, error over bound, driver ms, registers, spills, checks
+    #[serde(rename = "v")]
+    Verified(
+        usize,
+        usize,
+        Option<Verdict>,
+        Option<String>,
+        Option<f64>,
+        Option<f64>,
+        Option<f64>,
+        Option<u32>,
+        Option<u32>,
+        u32,
+    ),
+    /// case, block, canary before, canary after, canary right, samples
+    #[serde(rename = "b")]
+    Block(usize, u64, [f64; 2], [f64; 2], bool, Vec<SampleLine>),
+    #[serde(rename = "r")]
+    Replayed(Replayed),
+    #[serde(rename = "d")]
+    Died { case: usize, candidate: Option<usize>, during: During, death: Death, detail: String },
+    /// Nanoseconds of an order on the device, in compilers, and in all.
+    #[serde(rename = "t")]
+    Spent(u64, u64, u64),
+    /// A sweep took up work here (seconds since 1970).
+    #[serde(rename = "s")]
+    Started(u64),
+    /// And laid it down after so many seconds.
+    #[serde(rename = "e")]
+    Ended(f64),
+}
+
+/// A nanosecond figure needs no digits below the picosecond; they would only make lines longer.
+fn short(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
+fn short6(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+impl Entry {
+    pub fn of_verified(v: &Verified) -> Entry {
+        Entry::Verified(
+            v.case,
+            v.candidate,
+            (!v.verdict.is_admitted()).then(|| v.verdict.clone()),
+            v.i1_hash.clone(),
+            v.probe_ns.map(short),
+            v.err_over_bound.map(short6),
+            v.driver_ms.map(short),
+            v.registers,
+            v.spills,
+            v.checks,
+        )
+    }
+
+    pub fn of_block(b: &Block) -> Entry {
+        let samples = b.samples.iter().map(|s| (s.candidate, short(s.time_ns), s.batch, s.output_ok, s.doubt.clone()));
+        let canary = |ns: [f64; 2]| ns.map(short);
+        Entry::Block(b.case, b.block, canary(b.canary_before_ns), canary(b.canary_after_ns), b.canary_ok, samples.collect())
+    }
+
+    /// The event this line was made from, its figures rounded.
+    pub fn verified(&self) -> Option<Verified> {
+        let Entry::Verified(case, candidate, verdict, i1, probe_ns, err, driver_ms, registers, spills, checks) = self else {
+            return None;
+        };
+        Some(Verified {
+            case: *case,
+            candidate: *candidate,
+            verdict: verdict.clone().unwrap_or_else(Verdict::admitted),
+            i1_hash: i1.clone(),
+            probe_ns: *probe_ns,
+            err_over_bound: *err,
+            driver_ms: *driver_ms,
+            registers: *registers,
+            spills: *spills,
+            checks: *checks,
+        })
+    }
+
+    pub fn block(&self) -> Option<Block> {
+        let Entry::Block(case, block, before, after, canary_ok, samples) = self else { return None };
+        let sample = |(candidate, time_ns, batch, output_ok, doubt): &SampleLine| Sample {
+            candidate: *candidate,
+            time_ns: *time_ns,
+            batch: *batch,
+            output_ok: *output_ok,
+            doubt: doubt.clone(),
+        };
+        Some(Block {
+            case: *case,
+            block: *block,
+            canary_before_ns: *before,
+            canary_after_ns: *after,
+            canary_ok: *canary_ok,
+            samples: samples.iter().map(sample).collect(),
+        })
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    #[error("{path}: cannot write the journal: {source} (what it holds is kept; free some space, then `tilesmith sweep --resume`)")]
+    Write { path: PathBuf, source: std::io::Error },
+    #[error("{path}: cannot read the journal: {source}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path}:{line}: not a line of a journal: {source} (start anew without --resume)")]
+    Line { path: PathBuf, line: usize, source: serde_json::Error },
+    #[error("{path}: the journal has no header (start anew without --resume)")]
+    Empty { path: PathBuf },
+    #[error("{path}: schema {found} of the journal is not {JOURNAL_SCHEMA}, the one this program reads (start anew without --resume)")]
+    Schema { path: PathBuf, found: u32 },
+    #[error(
+        "{path}: cannot resume: the journal belongs to {what} {journal}, this sweep has {here} (start anew without --resume)"
+    )]
+    Mismatch { path: PathBuf, what: &'static str, journal: String, here: String },
+}
+
+/// An open journal; each entry is in the file when [`Journal::append`] returns.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Starts a journal at `path`; one that lies there is moved aside as `.old` unless `discard`. Gives back where it went.
+    pub fn create(path: &Path, header: &Header, discard: bool) -> Result<(Journal, Option<PathBuf>), JournalError> {
+        let failed = |source| JournalError::Write { path: path.to_path_buf(), source };
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir).map_err(failed)?;
+        }
+        let mut moved = None;
+        if path.exists() && !discard {
+            let mut aside = path.as_os_str().to_owned();
+            aside.push(".old");
+            std::fs::rename(path, &aside).map_err(failed)?;
+            moved = Some(PathBuf::from(aside));
+        }
+        let file = File::create(path).map_err(failed)?;
+        let mut journal = Journal { path: path.to_path_buf(), file };
+        journal.line(header)?;
+        Ok((journal, moved))
+    }
+
+    /// Opens a journal to go on from it, and hands each of its entries to `each`. A torn last line, left by a kill or a full
+    /// disk, is cut off.
+    pub fn resume(path: &Path, here: &Header, mut each: impl FnMut(&Entry)) -> Result<Journal, JournalError> {
+        let read = |source| JournalError::Read { path: path.to_path_buf(), source };
+        let file = File::options().read(true).write(true).open(path).map_err(read)?;
+        let mut reader = BufReader::new(file);
+        let mut line = Vec::new();
+        let mut n_lines = 0;
+        let mut good_bytes = 0u64;
+        loop {
+            line.clear();
+            let n_bytes = reader.read_until(b'\n', &mut line).map_err(read)?;
+            if n_bytes == 0 || line.last() != Some(&b'\n') {
+                break;
+            }
+            n_lines += 1;
+            let bad = |source| JournalError::Line { path: path.to_path_buf(), line: n_lines, source };
+            if n_lines == 1 {
+                let header: Header = serde_json::from_slice(&line).map_err(bad)?;
+                header.check(path, here)?;
+            } else {
+                each(&serde_json::from_slice(&line).map_err(bad)?);
+            }
+            good_bytes += n_bytes as u64;
+        }
+        if n_lines == 0 {
+            return Err(JournalError::Empty { path: path.to_path_buf() });
+        }
+        let mut file = reader.into_inner();
+        let failed = |source| JournalError::Write { path: path.to_path_buf(), source };
+        file.set_len(good_bytes).map_err(failed)?;
+        file.seek(std::io::SeekFrom::Start(good_bytes)).map_err(failed)?;
+        Ok(Journal { path: path.to_path_buf(), file })
+    }
+
+    pub fn append(&mut self, entry: &Entry) -> Result<(), JournalError> {
+        self.line(entry)
+    }
+
+    /// One write a line: a reader, or a resume, sees whole lines and at most one torn.
+    fn line(&mut self, value: &impl Serialize) -> Result<(), JournalError> {
+        let failed = |source| JournalError::Write { path: self.path.clone(), source };
+        let mut line = serde_json::to_vec(value).map_err(|e| failed(e.into()))?;
+        line.push(b'\n');
+        self.file.write_all(&line).map_err(failed)
+    }
+}
+
+impl Header {
+    fn check(&self, path: &Path, here: &Header) -> Result<(), JournalError> {
+        if self.journal != JOURNAL_SCHEMA {
+            return Err(JournalError::Schema { path: path.to_path_buf(), found: self.journal });
+        }
+        let device = |d: &Capabilities| format!("{} ({}, driver version {})", d.name, d.driver_name, d.driver_version);
+        let pairs = [
+            ("sweep", self.sweep.clone(), here.sweep.clone()),
+            ("manifest", self.manifest.clone(), here.manifest.clone()),
+            ("device", device(&self.device), device(&here.device)),
+        ];
+        for (what, journal, here) in pairs {
+            if journal != here {
+                return Err(JournalError::Mismatch { path: path.to_path_buf(), what, journal, here });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::{Kind, Status};
+
+    fn header() -> Header {
+        let script: crate::worker::fake::Script = serde_json::from_str("{}").unwrap();
+        Header {
+            journal: JOURNAL_SCHEMA,
+            sweep: "quick".into(),
+            manifest: "0123456789abcdef".into(),
+            device: script.capabilities(),
+            timer: "timestamp".into(),
+            tick_ns: 1.0,
+        }
+    }
+
+    fn verified() -> Entry {
+        Entry::of_verified(&Verified {
+            case: 1,
+            candidate: 2,
+            verdict: Verdict::new(Status::Rejected, Kind::Structure, "I1: element [0, 1] is 3, want 4"),
+            i1_hash: Some("00ff".into()),
+            probe_ns: Some(1234.567_891),
+            err_over_bound: None,
+            driver_ms: Some(1.5),
+            registers: Some(32),
+            spills: Some(0),
+            checks: 12,
+        })
+    }
+
+    fn entries() -> Vec<Entry> {
+        let died =
+            Entry::Died { case: 0, candidate: Some(3), during: During::Time, death: Death::Hang, detail: "20 s".into() };
+        vec![Entry::Started(1), verified(), died, Entry::Spent(1, 2, 3), Entry::Ended(0.5)]
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_a_torn_line_is_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("deep/fake-quick.jsonl");
+        let (mut journal, moved) = Journal::create(&path, &header(), false).unwrap();
+        assert_eq!(moved, None);
+        for entry in entries() {
+            journal.append(&entry).unwrap();
+        }
+        drop(journal);
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, [whole.as_slice(), b"{\"v\":[1,2,nul"].concat()).unwrap();
+
+        let mut seen = Vec::new();
+        let mut journal = Journal::resume(&path, &header(), |e| seen.push(e.clone())).unwrap();
+        assert_eq!(seen, entries());
+        journal.append(&Entry::Started(9)).unwrap();
+        let mut seen = 0;
+        Journal::resume(&path, &header(), |_| seen += 1).unwrap();
+        assert_eq!(seen, entries().len() + 1);
+    }
+
+    #[test]
+    fn another_manifest_or_device_is_refused_and_both_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j.jsonl");
+        Journal::create(&path, &header(), false).unwrap();
+        let other = Header { manifest: "fedcba9876543210".into(), ..header() };
+        let message = Journal::resume(&path, &other, |_| ()).unwrap_err().to_string();
+        assert!(message.contains("0123456789abcdef") && message.contains("fedcba9876543210"), "{message}");
+        let mut other = header();
+        other.device.name = "Other GPU".into();
+        let message = Journal::resume(&path, &other, |_| ()).unwrap_err().to_string();
+        assert!(message.contains("Other GPU") && message.contains("Fake GPU"), "{message}");
+    }
+
+    #[test]
+    fn a_second_journal_moves_the_first_aside() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j.jsonl");
+        Journal::create(&path, &header(), false).unwrap().0.append(&Entry::Started(7)).unwrap();
+        let (_, moved) = Journal::create(&path, &header(), false).unwrap();
+        let moved = moved.unwrap();
+        assert!(std::fs::read_to_string(&moved).unwrap().contains("{\"s\":7}"));
+        assert_eq!(Journal::create(&path, &header(), true).unwrap().1, None);
+    }
+
+    #[test]
+    fn lines_of_verdicts_are_compact_and_keep_the_event() {
+        let entry = verified();
+        let line = serde_json::to_string(&entry).unwrap();
+        let again: Entry = serde_json::from_str(&line).unwrap();
+        assert_eq!(again, entry);
+        let event = again.verified().unwrap();
+        assert_eq!((event.probe_ns, event.checks), (Some(1234.568), 12));
+        let admitted = Entry::of_verified(&Verified { verdict: Verdict::admitted(), ..event });
+        assert!(serde_json::to_string(&admitted).unwrap().len() < 90);
+    }
+
+    #[test]
+    fn a_damaged_line_in_the_middle_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j.jsonl");
+        Journal::create(&path, &header(), false).unwrap();
+        let whole = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{whole}oops\n{{\"s\":1}}\n")).unwrap();
+        let message = Journal::resume(&path, &header(), |_| ()).unwrap_err().to_string();
+        assert!(message.contains(":2:"), "{message}");
+    }
+}

@@ -1,0 +1,424 @@
+//! One sitting of a sweep: from the first worker's hello until the sweep is complete, stopped or given
+//! up. Carries steps to workers and entries to the journal; decides nothing about candidates.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use super::applicability;
+use super::journal::{Death, During, Entry, Header, JOURNAL_SCHEMA, Journal, JournalError};
+use super::state::{State, Step};
+use super::supervisor::{Heard, Hello, Patience, Worker, WorkerError, WorkerProgram};
+use crate::exit;
+use crate::results;
+use crate::worker::bundle::Bundle;
+use crate::worker::protocol::{Event, Order};
+
+/// Folder of the journals, below the results.
+pub const JOURNAL_DIR: &str = ".journal";
+/// Workers that do not come up in a row before the sweep gives up.
+const MAX_STARTS: u32 = 3;
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub device: Option<String>,
+    /// Ends this sitting after so long; the sweep file's own limit when `None`.
+    pub wall: Option<Duration>,
+    /// Go on from the journal, if there is one.
+    pub resume: bool,
+    /// Throw an old journal away in place of moving it aside.
+    pub fresh: bool,
+    /// The `results` folder.
+    pub out: PathBuf,
+    pub worker: WorkerProgram,
+    pub patience: Patience,
+    /// Set from outside (Ctrl-C) to end after the event in flight.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Why a sitting ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    Complete,
+    /// Out of time; can be resumed.
+    Wall,
+    /// Ctrl-C; can be resumed.
+    Interrupted,
+    /// The device or its worker failed beyond mending; what was measured is kept.
+    GaveUp(String),
+}
+
+/// Follows a sweep: progress bars, logs, tests.
+pub trait Watch {
+    /// A worker said who it is, or the journal was read: the sweep begins or goes on.
+    fn began(&mut self, _header: &Header, _state: &State) {}
+    fn step(&mut self, _state: &State, _step: &Step) {}
+    fn entry(&mut self, _state: &State, _entry: &Entry) {}
+    /// Something a person should know.
+    fn note(&mut self, _text: &str) {}
+}
+
+/// A sweep as far as it came.
+#[derive(Debug)]
+pub struct Outcome {
+    pub state: State,
+    pub header: Header,
+    pub ending: Ending,
+    pub journal: PathBuf,
+    /// `results/<device>`
+    pub folder: PathBuf,
+    pub started: SystemTime,
+    /// Of this sitting.
+    pub wall: Duration,
+    /// Of all sittings.
+    pub total_wall_s: f64,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SweepError {
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("a fresh worker came up on {found}, the sweep began on {began} (select one with --device)")]
+    OtherDevice { began: String, found: String },
+    #[error("the worker stopped: {message} (what was measured is in {journal}; `tilesmith sweep --resume` goes on)")]
+    Stopped { kind: String, message: String, journal: PathBuf },
+    #[error("the device cannot be judged: {0}")]
+    Applicability(String),
+}
+
+impl SweepError {
+    pub fn exit_code(&self) -> i32 {
+        let of_kind = |kind: &str| match kind {
+            "no_device" => exit::NO_DEVICE,
+            "device_failed" => exit::DEVICE_FAILED,
+            _ => exit::SYSTEM,
+        };
+        match self {
+            SweepError::Worker(WorkerError::Fatal { kind, .. }) | SweepError::Stopped { kind, .. } => of_kind(kind),
+            SweepError::Worker(WorkerError::NoHello { .. }) => exit::DEVICE_FAILED,
+            SweepError::Worker(_) => exit::SYSTEM,
+            SweepError::Journal(JournalError::Write { .. } | JournalError::Read { .. }) => exit::SYSTEM,
+            SweepError::Journal(_) | SweepError::Applicability(_) => exit::INPUT,
+            SweepError::OtherDevice { .. } => exit::NO_DEVICE,
+        }
+    }
+}
+
+/// `results/.journal/<device>-<sweep>.jsonl`
+pub fn journal_path(out: &Path, folder: &str, sweep: &str) -> PathBuf {
+    out.join(JOURNAL_DIR).join(format!("{folder}-{sweep}.jsonl"))
+}
+
+/// Runs a sweep from its bundle until it is complete or has to stop.
+pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<Outcome, SweepError> {
+    let began = Instant::now();
+    let started = SystemTime::now();
+    let (worker, hello) = first_worker(bundle, options)?;
+    let manifest = Arc::new(bundle.manifest.clone());
+    let header = Header {
+        journal: JOURNAL_SCHEMA,
+        sweep: manifest.sweep.clone(),
+        manifest: bundle.manifest_hash.clone(),
+        device: hello.device,
+        timer: hello.timer,
+        tick_ns: hello.tick_ns,
+    };
+    let misfits = applicability::Misfits::new(&manifest, &header.device).map_err(SweepError::Applicability)?;
+    let mut state = State::new(Arc::clone(&manifest), |case, candidate| misfits.of(case, candidate));
+    drop(misfits);
+
+    let device_folder = results::device_folder(&header.device);
+    let path = journal_path(&options.out, &device_folder, &manifest.sweep);
+    let journal = open_journal(&path, &header, options, &mut state, watch)?;
+    let mut session = Session {
+        bundle,
+        options,
+        watch,
+        header: &header,
+        journal,
+        state,
+        worker: Some(worker),
+        deadline: options.wall.or(manifest.rules.wall_s.map(Duration::from_secs_f64)).map(|wall| began + wall),
+        last_case: None,
+    };
+    let since_epoch = started.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    session.record(Entry::Started(since_epoch))?;
+    session.watch.began(&header, &session.state);
+    let ending = session.run()?;
+    let wall = began.elapsed();
+    session.record(Entry::Ended(wall.as_secs_f64()))?;
+    if let Some(worker) = session.worker.take() {
+        worker.quit();
+    }
+    let state = session.state;
+    let total_wall_s = state.spent.sessions_s;
+    let folder = options.out.join(device_folder);
+    Ok(Outcome { state, header, ending, journal: path, folder, started, wall, total_wall_s })
+}
+
+/// Drivers fail to start now and then; one that never does is a broken device.
+fn first_worker(bundle: &Bundle, options: &Options) -> Result<(Worker, Hello), WorkerError> {
+    let mut n_starts = 1;
+    loop {
+        match Worker::start(&options.worker, &bundle.dir, options.device.as_deref(), &options.patience) {
+            Err(WorkerError::NoHello { .. }) if n_starts < MAX_STARTS => n_starts += 1,
+            other => return other,
+        }
+    }
+}
+
+fn open_journal(
+    path: &Path,
+    header: &Header,
+    options: &Options,
+    state: &mut State,
+    watch: &mut dyn Watch,
+) -> Result<Journal, JournalError> {
+    if options.resume {
+        if path.exists() {
+            let mut n_entries = 0usize;
+            let journal = Journal::resume(path, header, |entry| {
+                state.apply(entry);
+                n_entries += 1;
+            })?;
+            watch.note(&format!("resuming: {n_entries} entries read from {}", path.display()));
+            return Ok(journal);
+        }
+        watch.note(&format!("nothing to resume: there is no {}; starting anew", path.display()));
+    }
+    let (journal, moved) = Journal::create(path, header, options.fresh)?;
+    if let Some(moved) = moved {
+        let old = moved.display();
+        watch.note(&format!("starting anew: the journal of an earlier run was moved to {old} (`--resume` goes on from a journal)"));
+    }
+    Ok(journal)
+}
+
+enum Flow {
+    Go,
+    Stop(Ending),
+}
+
+struct Session<'a> {
+    bundle: &'a Bundle,
+    options: &'a Options,
+    watch: &'a mut dyn Watch,
+    header: &'a Header,
+    journal: Journal,
+    state: State,
+    worker: Option<Worker>,
+    deadline: Option<Instant>,
+    /// Case of the last order the present worker took.
+    last_case: Option<usize>,
+}
+
+impl Session<'_> {
+    /// Into the journal first: what the state knows is on disk.
+    fn record(&mut self, entry: Entry) -> Result<(), SweepError> {
+        self.journal.append(&entry)?;
+        self.state.apply(&entry);
+        self.watch.entry(&self.state, &entry);
+        Ok(())
+    }
+
+    fn stop_reason(&self) -> Option<Ending> {
+        if self.options.stop.load(Ordering::SeqCst) {
+            return Some(Ending::Interrupted);
+        }
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline).then_some(Ending::Wall)
+    }
+
+    fn run(&mut self) -> Result<Ending, SweepError> {
+        loop {
+            let step = self.state.next();
+            match &step {
+                Step::Finished => return Ok(Ending::Complete),
+                Step::GiveUp(why) => return Ok(Ending::GaveUp(why.clone())),
+                _ => {}
+            }
+            if let Some(ending) = self.stop_reason() {
+                return Ok(ending);
+            }
+            self.watch.step(&self.state, &step);
+            if let Flow::Stop(ending) = self.perform(&step)? {
+                return Ok(ending);
+            }
+        }
+    }
+
+    /// A worker on the same device, started if the last one died.
+    fn worker(&mut self) -> Result<Option<Worker>, SweepError> {
+        if let Some(worker) = self.worker.take() {
+            return Ok(Some(worker));
+        }
+        self.last_case = None;
+        let selector = self.options.device.as_deref();
+        match Worker::start(&self.options.worker, &self.bundle.dir, selector, &self.options.patience) {
+            Ok((worker, hello)) => {
+                let name = |d: &crate::gpu::Capabilities| format!("{} (driver version {})", d.name, d.driver_version);
+                let (began, found) = (name(&self.header.device), name(&hello.device));
+                if began != found {
+                    return Err(SweepError::OtherDevice { began, found });
+                }
+                Ok(Some(worker))
+            }
+            Err(WorkerError::NoHello { how, .. }) => {
+                let case = self.state.current_case().min(self.state.records.n_cases().saturating_sub(1));
+                let detail = format!("a fresh worker did not come up: {how}");
+                self.record(Entry::Died { case, candidate: None, during: During::Verify, death: Death::Crash, detail })?;
+                Ok(None)
+            }
+            Err(WorkerError::Fatal { kind, message }) if kind == "device_failed" => {
+                let case = self.state.current_case().min(self.state.records.n_cases().saturating_sub(1));
+                let detail = format!("a fresh worker found no usable device: {message}");
+                self.record(Entry::Died { case, candidate: None, during: During::Verify, death: Death::DeviceLost, detail })?;
+                Ok(None)
+            }
+            Err(WorkerError::Fatal { kind, message }) => {
+                Err(SweepError::Stopped { kind, message, journal: self.journal.path().to_path_buf() })
+            }
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    fn perform(&mut self, step: &Step) -> Result<Flow, SweepError> {
+        let rules = &self.state.manifest.rules;
+        let (case, during, order) = match step.clone() {
+            Step::Verify { case, candidates } => (case, During::Verify, Order::Verify { case, candidates }),
+            Step::Time { case, block, candidates, .. } => {
+                let sample_ns = rules.sample_ns;
+                (case, During::Time, Order::Time { case, block, candidates, sample_ns })
+            }
+            Step::Replay { case, candidate, replays } => {
+                (case, During::Replay, Order::Replay { case, candidate, replays })
+            }
+            Step::Finished | Step::GiveUp(_) => return Ok(Flow::Go),
+        };
+        let predicted_ns = self.predict_ns(&order);
+        let Some(mut worker) = self.worker()? else { return Ok(Flow::Go) };
+        let is_new_case = self.last_case.replace(case) != Some(case);
+        let mut in_flight: Option<usize> = None;
+        let mut n_results = 0;
+        let mut is_first = is_new_case;
+        if !worker.send(&order) {
+            let how = match worker.hear(Duration::ZERO) {
+                Heard::Gone(how) => how,
+                _ => "it does not listen any more".to_owned(),
+            };
+            self.died(case, None, during, Death::Crash, how)?;
+            return Ok(Flow::Go);
+        }
+        loop {
+            let patience = self.options.patience.for_event(is_first, predicted_ns);
+            let event = match worker.hear(patience) {
+                Heard::Event(event) => event,
+                Heard::Silence => {
+                    let detail = format!("no event for {:.0} s", patience.as_secs_f64());
+                    self.died(case, in_flight, during, Death::Hang, detail)?;
+                    return Ok(Flow::Go);
+                }
+                Heard::Gone(how) => {
+                    self.died(case, in_flight, during, Death::Crash, how)?;
+                    return Ok(Flow::Go);
+                }
+            };
+            let belongs = |at: usize, candidate: usize| at == case && asked(&order, candidate);
+            let entry = match event {
+                Event::Begin { candidate, .. } => {
+                    // Operands are ready once the first candidate begins.
+                    is_first &= candidate.is_none();
+                    in_flight = candidate;
+                    continue;
+                }
+                Event::Verified(verified) if during == During::Verify && belongs(verified.case, verified.candidate) => {
+                    Entry::of_verified(&verified)
+                }
+                Event::Block(block)
+                    if during == During::Time && block.samples.iter().all(|s| belongs(block.case, s.candidate)) =>
+                {
+                    Entry::of_block(&block)
+                }
+                Event::Replayed(replayed) if during == During::Replay && belongs(replayed.case, replayed.candidate) => {
+                    Entry::Replayed(replayed)
+                }
+                Event::Done { device_ns, compile_ns, wall_ns } => {
+                    self.record(Entry::Spent(device_ns, compile_ns, wall_ns))?;
+                    if n_results == 0 {
+                        // Asking again would go on for ever.
+                        self.died(case, None, during, Death::Crash, "the worker ended an order without a result".to_owned())?;
+                        return Ok(Flow::Go);
+                    }
+                    self.worker = Some(worker);
+                    return Ok(Flow::Go);
+                }
+                Event::Fatal { kind, message } if kind == "device_failed" => {
+                    self.died(case, in_flight, during, Death::DeviceLost, message)?;
+                    return Ok(Flow::Go);
+                }
+                Event::Fatal { kind, message } => {
+                    return Err(SweepError::Stopped { kind, message, journal: self.journal.path().to_path_buf() });
+                }
+                other => {
+                    let said = format!("{other:?}").chars().take(120).collect::<String>();
+                    self.died(case, in_flight, during, Death::Crash, format!("an event that nobody asked for: {said}"))?;
+                    return Ok(Flow::Go);
+                }
+            };
+            self.record(entry)?;
+            in_flight = None;
+            is_first = false;
+            n_results += 1;
+            if let Some(ending) = self.stop_reason() {
+                // Dropping the worker ends it; what it has begun is not in the journal and runs again.
+                return Ok(Flow::Stop(ending));
+            }
+        }
+    }
+
+    fn died(
+        &mut self,
+        case: usize,
+        candidate: Option<usize>,
+        during: During,
+        death: Death,
+        detail: String,
+    ) -> Result<(), SweepError> {
+        let who = candidate.map_or("no candidate".to_owned(), |c| describe_candidate(&self.state, c));
+        self.watch.note(&format!("worker lost with {who} in flight: {detail}; starting another"));
+        self.record(Entry::Died { case, candidate, during, death, detail })
+    }
+
+    /// How long the longest silence of an order should be.
+    fn predict_ns(&self, order: &Order) -> f64 {
+        match order {
+            Order::Replay { case, candidate, replays } => {
+                // Poison, copies and read-back come to about as much again, and a submission to 0.1 ms.
+                let probe_ns = self.state.records.get(*case, *candidate).probe_ns().unwrap_or(1e6);
+                f64::from(*replays) * (2.0 * probe_ns + 1e5)
+            }
+            Order::Time { case, candidates, sample_ns, .. } => {
+                let probe = |c: &usize| self.state.records.get(*case, *c).probe_ns().unwrap_or(0.0);
+                candidates.iter().map(probe).fold(*sample_ns as f64, f64::max)
+            }
+            Order::Verify { .. } | Order::Quit => 0.0,
+        }
+    }
+}
+
+fn asked(order: &Order, candidate: usize) -> bool {
+    match order {
+        Order::Verify { candidates, .. } | Order::Time { candidates, .. } => candidates.contains(&candidate),
+        Order::Replay { candidate: one, .. } => *one == candidate,
+        Order::Quit => false,
+    }
+}
+
+/// Variant and local size, for a person.
+pub fn describe_candidate(state: &State, candidate: usize) -> String {
+    let Some(c) = state.manifest.candidates.get(candidate) else { return format!("candidate {candidate}") };
+    let [x, y, z] = c.local;
+    format!("{} at {x}x{y}x{z}", state.manifest.variants[c.variant].variant.name)
+}

@@ -1,0 +1,440 @@
+//! Where a sweep stands and what comes next. Changes through journal entries alone, so that reading
+//! a journal again leads to the same state; must not know workers, clocks or files.
+
+use std::sync::Arc;
+
+use super::finalists::{self, Member};
+use super::journal::{Death, During, Entry};
+use super::race::Race;
+use super::record::Records;
+use super::schedule;
+use crate::verify::{Kind, Status, Verdict};
+use crate::worker::bundle::Manifest;
+
+/// Candidates in one verify order: few enough that a stop or a death costs little.
+const VERIFY_CHUNK: usize = 64;
+/// A worker that dies this often in a row with no candidate in flight will not be mended by another one.
+const MAX_IDLE_DEATHS: u32 = 3;
+/// Nor will a device on which this many candidates in a row killed the worker.
+const MAX_DEATHS: u32 = 24;
+/// Canaries in a row that compute wrong integers: the device cannot be trusted with anything.
+const MAX_WRONG_CANARIES: u32 = 3;
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    Verify { case: usize, candidates: Vec<usize> },
+    Time { case: usize, given: usize, block: u64, candidates: Vec<usize> },
+    Replay { case: usize, candidate: usize, replays: u32 },
+    Finished,
+    /// Nothing that a fresh worker could mend; the text is for a person.
+    GiveUp(String),
+}
+
+/// The finalists of one given class.
+#[derive(Debug, Default, Clone)]
+pub struct Final {
+    pub chosen: Vec<u32>,
+    /// Lost their place in replays.
+    pub failed: Vec<u32>,
+    is_drawn: bool,
+}
+
+/// Time spent, as the workers measured it.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub struct Spent {
+    pub device_ns: u64,
+    pub compile_ns: u64,
+    pub wall_ns: u64,
+    /// Of the sessions that ended in order.
+    pub sessions_s: f64,
+}
+
+#[derive(Debug)]
+pub struct State {
+    pub manifest: Arc<Manifest>,
+    pub records: Records,
+    /// Candidates of each given class, the reference first.
+    pub members: Vec<Vec<u32>>,
+    /// Case-major, one for each given class.
+    races: Vec<Option<Race>>,
+    pub finals: Vec<Final>,
+    pub spent: Spent,
+    pub n_blocks: u64,
+    pub n_deaths: u32,
+    idle_deaths: u32,
+    deaths_in_a_row: u32,
+    wrong_canaries: u32,
+    last_death: String,
+    /// First case that is not finished with.
+    case: usize,
+}
+
+impl State {
+    /// `inapplicable(case, candidate)` says which candidates this device cannot run at all.
+    pub fn new(manifest: Arc<Manifest>, inapplicable: impl Fn(usize, usize) -> Option<Verdict>) -> State {
+        let n_cases = manifest.cases.len();
+        let n_candidates = manifest.candidates.len();
+        let classes: Vec<String> = manifest.variants.iter().map(|v| v.variant.given_class()).collect();
+        let members = manifest.given.iter().map(|class| {
+            let is_member = |c: &usize| classes[manifest.candidates[*c].variant] == class.id && *c != class.reference;
+            let others = (0..n_candidates).filter(is_member);
+            std::iter::once(class.reference).chain(others).map(|c| c as u32).collect()
+        });
+        let members: Vec<Vec<u32>> = members.collect();
+        let mut records = Records::new(n_cases, n_candidates);
+        for case in 0..n_cases {
+            for candidate in 0..n_candidates {
+                if let Some(verdict) = inapplicable(case, candidate) {
+                    records.set_verdict(case, candidate, &verdict);
+                }
+            }
+        }
+        let n_given = manifest.given.len();
+        State {
+            records,
+            members,
+            races: (0..n_cases * n_given).map(|_| None).collect(),
+            finals: vec![Final::default(); n_given],
+            spent: Spent::default(),
+            n_blocks: 0,
+            n_deaths: 0,
+            idle_deaths: 0,
+            deaths_in_a_row: 0,
+            wrong_canaries: 0,
+            last_death: String::new(),
+            case: 0,
+            manifest,
+        }
+    }
+
+    pub fn race(&self, case: usize, given: usize) -> Option<&Race> {
+        self.races[case * self.manifest.given.len() + given].as_ref()
+    }
+
+    /// The given class of a candidate.
+    pub fn given_of(&self, candidate: usize) -> usize {
+        let class = self.manifest.variants[self.manifest.candidates[candidate].variant].variant.given_class();
+        self.manifest.given.iter().position(|g| g.id == class).unwrap_or(0)
+    }
+
+    /// The case in work, for a person: index from 0.
+    pub fn current_case(&self) -> usize {
+        self.case
+    }
+
+    /// The present pick of a case and class; the reference where no table says otherwise.
+    pub fn incumbent(&self, case: usize, given: usize) -> usize {
+        let class = &self.manifest.given[given];
+        let id = &self.manifest.cases[case].case.id;
+        class.incumbents.get(id).copied().unwrap_or(class.reference)
+    }
+
+    /// What to do next. Starts races and draws finalists on the way; both depend on the entries alone.
+    pub fn next(&mut self) -> Step {
+        if self.idle_deaths >= MAX_IDLE_DEATHS {
+            let n = self.idle_deaths;
+            return Step::GiveUp(format!("{n} workers in a row died with no candidate in flight; the last one: {}", self.last_death));
+        }
+        if self.deaths_in_a_row >= MAX_DEATHS {
+            let n = self.deaths_in_a_row;
+            return Step::GiveUp(format!("{n} workers in a row died without a result; the last one: {}", self.last_death));
+        }
+        if self.wrong_canaries >= MAX_WRONG_CANARIES {
+            let n = self.wrong_canaries;
+            return Step::GiveUp(format!("the canary kernel computed wrong integers in {n} blocks in a row: this device cannot be trusted"));
+        }
+        let n_given = self.manifest.given.len();
+        while self.case < self.manifest.cases.len() {
+            let case = self.case;
+            if let Some(candidates) = (0..n_given).find_map(|given| self.verify_chunk(case, given)) {
+                return Step::Verify { case, candidates };
+            }
+            for given in 0..n_given {
+                if let Some(block) = self.race_mut(case, given).next_block() {
+                    let candidates = block.iter().map(|&c| c as usize).collect();
+                    return Step::Time { case, given, block: self.n_blocks, candidates };
+                }
+            }
+            self.case += 1;
+        }
+        for given in 0..n_given {
+            if let Some((case, candidate)) = self.next_replay(given) {
+                return Step::Replay { case, candidate, replays: self.manifest.rules.finalist_replays };
+            }
+        }
+        Step::Finished
+    }
+
+    fn verify_chunk(&self, case: usize, given: usize) -> Option<Vec<usize>> {
+        let open = |deaths: u8| {
+            let record = move |c: &&u32| {
+                let record = self.records.get(case, **c as usize);
+                record.status.is_none() && record.n_deaths == deaths
+            };
+            self.members[given].iter().filter(record).map(|&c| c as usize)
+        };
+        let chunk: Vec<usize> = open(0).take(VERIFY_CHUNK).collect();
+        if !chunk.is_empty() {
+            return Some(chunk);
+        }
+        // Those that killed a worker, each alone, so that no neighbour can be to blame.
+        open(1).next().map(|suspect| vec![suspect])
+    }
+
+    fn race_mut(&mut self, case: usize, given: usize) -> &mut Race {
+        let at = case * self.manifest.given.len() + given;
+        let race = self.races[at].take().unwrap_or_else(|| self.start_race(case, given));
+        self.races[at].insert(race)
+    }
+
+    fn start_race(&self, case: usize, given: usize) -> Race {
+        let probe = |&c: &u32| {
+            let record = self.records.get(case, c as usize);
+            record.is_admitted().then(|| record.probe_ns()).flatten().map(|ns| (c, ns))
+        };
+        let probes: Vec<(u32, f64)> = self.members[given].iter().filter_map(probe).collect();
+        let incumbent = self.incumbent(case, given) as u32;
+        let reference = self.manifest.given[given].reference as u32;
+        Race::start(&probes, incumbent, reference, &self.manifest.rules, [self.manifest.seed, case as u64, given as u64])
+    }
+
+    fn next_replay(&mut self, given: usize) -> Option<(usize, usize)> {
+        if !self.finals[given].is_drawn {
+            self.draw_finalists(given);
+        }
+        for &candidate in &self.finals[given].chosen {
+            let candidate = candidate as usize;
+            for case in 0..self.records.n_cases() {
+                if self.records.get(case, candidate).is_admitted() && self.records.replay(case, candidate).is_none() {
+                    return Some((case, candidate));
+                }
+            }
+        }
+        None
+    }
+
+    /// Fills the class's finalists up; those that stand keep their place.
+    fn draw_finalists(&mut self, given: usize) {
+        let class = &self.manifest.given[given];
+        let n_cases = self.records.n_cases();
+        let mut standings = Vec::with_capacity(n_cases);
+        let mut winners: Vec<u32> = Vec::new();
+        let mut incumbents: Vec<u32> = Vec::new();
+        for case in 0..n_cases {
+            let race = self.race(case, given);
+            let costs: std::collections::HashMap<u32, f64> = race
+                .map(|race| race.standings().into_iter().map(|s| (s.candidate, s.log_ratio.exp())).collect())
+                .unwrap_or_default();
+            let best = costs.values().copied().fold(f64::INFINITY, f64::min);
+            let probes = self.members[given].iter().filter_map(|&c| self.records.get(case, c as usize).probe_ns());
+            let best_probe = probes.fold(f64::INFINITY, f64::min);
+            standings.push((costs, best, best_probe));
+            winners.extend(race.and_then(|race| race.winner));
+            incumbents.push(self.incumbent(case, given) as u32);
+        }
+        let mut members = Vec::new();
+        for &candidate in &self.members[given] {
+            // Rejected or unstable anywhere: denied everywhere.
+            let is_denied = (0..n_cases).any(|case| {
+                matches!(self.records.get(case, candidate as usize).status, Some(Status::Rejected | Status::Unstable))
+            });
+            if is_denied || self.finals[given].failed.contains(&candidate) {
+                continue;
+            }
+            let cost = |case: usize| {
+                let record = self.records.get(case, candidate as usize);
+                let (costs, best, best_probe) = &standings[case];
+                let by_probe = || record.probe_ns().map(|ns| (ns / best_probe).max(1.0));
+                record.is_admitted().then(|| costs.get(&candidate).map(|c| c / best).or_else(by_probe)).flatten()
+            };
+            members.push(Member { candidate, cost: (0..n_cases).map(cost).collect() });
+        }
+        incumbents.sort_unstable();
+        incumbents.dedup();
+        let mut always = vec![class.reference as u32];
+        always.extend(self.finals[given].chosen.iter().copied());
+        always.extend(incumbents);
+        let chosen = finalists::portfolio(&members, &always, &winners, self.manifest.rules.max_finalists as usize);
+        let fin = &mut self.finals[given];
+        fin.chosen = chosen;
+        fin.is_drawn = true;
+    }
+
+    /// Takes an entry in: one that just happened, or one of a journal.
+    pub fn apply(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Verified(..) => {
+                if let Some(event) = entry.verified().filter(|e| self.is_known(e.case, Some(e.candidate))) {
+                    self.records.verified(&event);
+                    self.alive();
+                }
+            }
+            Entry::Block(case, ..) => {
+                if let Some(block) = entry.block().filter(|b| b.samples.iter().all(|s| self.is_known(*case, Some(s.candidate)))) {
+                    self.timed(&block);
+                }
+            }
+            Entry::Replayed(event) if self.is_known(event.case, Some(event.candidate)) => {
+                self.records.replayed(event);
+                self.alive();
+                if !event.verdict.is_admitted() {
+                    self.fail_finalist(event.case, event.candidate, &event.verdict);
+                }
+            }
+            Entry::Died { case, candidate, during, death, detail } if self.is_known(*case, *candidate) => {
+                self.died(*case, *candidate, *during, *death, detail);
+            }
+            Entry::Spent(device_ns, compile_ns, wall_ns) => {
+                self.spent.device_ns += device_ns;
+                self.spent.compile_ns += compile_ns;
+                self.spent.wall_ns += wall_ns;
+            }
+            Entry::Ended(seconds) => self.spent.sessions_s += seconds,
+            // A person started the sweep again: earlier deaths say nothing about this machine any more.
+            Entry::Started(_) => {
+                self.alive();
+                self.wrong_canaries = 0;
+            }
+            Entry::Replayed(_) | Entry::Died { .. } => {}
+        }
+    }
+
+    fn is_known(&self, case: usize, candidate: Option<usize>) -> bool {
+        case < self.records.n_cases() && candidate.is_none_or(|c| c < self.records.n_candidates())
+    }
+
+    fn alive(&mut self) {
+        self.idle_deaths = 0;
+        self.deaths_in_a_row = 0;
+    }
+
+    fn timed(&mut self, block: &crate::worker::protocol::Block) {
+        let Some(first) = block.samples.first() else { return };
+        self.alive();
+        self.wrong_canaries = if block.canary_ok { 0 } else { self.wrong_canaries + 1 };
+        self.n_blocks += 1;
+        let (case, given) = (block.case, self.given_of(first.candidate));
+        for sample in block.samples.iter().filter(|s| s.doubt.is_some()) {
+            let record = self.records.get_mut(case, sample.candidate);
+            record.n_doubts = record.n_doubts.saturating_add(1);
+        }
+        let rules = self.manifest.rules.clone();
+        let liars = self.race_mut(case, given).block(block, &rules);
+        for liar in liars {
+            let batch = block.samples.iter().find(|s| s.candidate == liar as usize).map_or(0, |s| s.batch);
+            // Verification of the same dispatch passed before: what changed is only when it ran.
+            let detail = format!(
+                "admitted by verification, then a timed batch of {batch} left an output of another hash (block {})",
+                block.block
+            );
+            self.records.set_verdict(case, liar as usize, &Verdict::new(Status::Rejected, Kind::Race, detail));
+        }
+    }
+
+    fn died(&mut self, case: usize, candidate: Option<usize>, during: During, death: Death, detail: &str) {
+        self.n_deaths += 1;
+        self.deaths_in_a_row += 1;
+        self.last_death = detail.to_owned();
+        let Some(candidate) = candidate else {
+            self.idle_deaths += 1;
+            if during == During::Time {
+                self.n_blocks += 1;
+            }
+            return;
+        };
+        self.idle_deaths = 0;
+        let record = self.records.get_mut(case, candidate);
+        record.n_deaths = record.n_deaths.saturating_add(1);
+        let is_final = record.n_deaths >= 2;
+        let verdict = is_final.then(|| {
+            let kind = match death {
+                Death::Hang => Kind::Hang,
+                Death::Crash => Kind::Crash,
+                Death::DeviceLost => Kind::DeviceLost,
+            };
+            let during = match during {
+                During::Verify => "verified",
+                During::Time => "timed",
+                During::Replay => "replayed",
+            };
+            Verdict::new(Status::Rejected, kind, format!("while {during}, twice: {detail}"))
+        });
+        if let Some(verdict) = &verdict {
+            self.records.set_verdict(case, candidate, verdict);
+        }
+        match during {
+            During::Verify => {}
+            During::Time => {
+                self.n_blocks += 1;
+                let rules = self.manifest.rules.clone();
+                let given = self.given_of(candidate);
+                let race = self.race_mut(case, given);
+                if is_final { race.remove(candidate as u32, &rules) } else { race.suspect(candidate as u32) }
+            }
+            During::Replay => {
+                if let Some(verdict) = verdict {
+                    self.fail_finalist(case, candidate, &verdict);
+                }
+            }
+        }
+    }
+
+    /// A finalist that is not the same twice is not to be trusted on any case; another takes its place.
+    fn fail_finalist(&mut self, at: usize, candidate: usize, verdict: &Verdict) {
+        let id = self.manifest.cases[at].case.id.clone();
+        for case in 0..self.records.n_cases() {
+            if case == at {
+                self.records.set_verdict(case, candidate, verdict);
+            } else if self.records.get(case, candidate).is_admitted() {
+                let detail = format!("on case {id}: {}", verdict.detail);
+                self.records.set_verdict(case, candidate, &Verdict { detail, ..verdict.clone() });
+            }
+        }
+        let given = self.given_of(candidate);
+        let fin = &mut self.finals[given];
+        fin.chosen.retain(|&c| c != candidate as u32);
+        fin.failed.push(candidate as u32);
+        fin.is_drawn = false;
+    }
+
+    /// Verified so far, and to be verified at all.
+    pub fn n_verified(&self) -> (usize, usize) {
+        let mut done = 0;
+        let mut all = 0;
+        for case in 0..self.records.n_cases() {
+            for candidate in 0..self.records.n_candidates() {
+                let record = self.records.get(case, candidate);
+                if record.status != Some(Status::Inapplicable) {
+                    all += 1;
+                    done += usize::from(record.status.is_some());
+                }
+            }
+        }
+        (done, all)
+    }
+
+    /// Redone blocks, of all that were timed.
+    pub fn n_redone(&self) -> u32 {
+        self.races.iter().flatten().map(|race| race.n_redone).sum()
+    }
+
+    /// Samples taken in rounds, and what timing every admitted candidate for the full number of rounds would have taken.
+    pub fn n_samples(&self) -> (usize, usize) {
+        let taken = self.races.iter().flatten().flat_map(|race| &race.blocks).map(|b| b.samples.len()).sum();
+        let mut exhaustive = 0;
+        for case in 0..self.case {
+            let admitted = (0..self.records.n_candidates()).filter(|&c| self.records.get(case, c).is_admitted()).count();
+            exhaustive += admitted * self.manifest.rules.max_rounds as usize;
+        }
+        (taken, exhaustive)
+    }
+
+    /// Whether a candidate within `tie` of the best: the best's own ratio and everyone's, by candidate.
+    pub fn best_ratio(&self, case: usize, given: usize) -> Option<f64> {
+        let race = self.race(case, given)?;
+        let standings: Vec<schedule::Standing> =
+            race.standings().into_iter().filter(|s| self.records.get(case, s.candidate as usize).is_admitted()).collect();
+        schedule::leader(&standings).map(|s| s.log_ratio.exp())
+    }
+}

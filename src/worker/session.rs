@@ -1,0 +1,283 @@
+//! The engine on a real device: takes orders apart into benches and candidates, and keeps what outlives an order
+//! (pipelines, the canary, the clock). What happens to one candidate is in [`super::bench`].
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::gpu::{Capabilities, Commands, Device, GpuError, Instance};
+use crate::verify::{Kind, Status, Verdict};
+
+use super::bench::{Bench, BenchError};
+use super::bundle::Bundle;
+use super::clock::Clock;
+use super::harness::Harness;
+use super::pipelines::{PipelineKey, Pipelines};
+use super::protocol::{Block, Event, Order, PROTOCOL_VERSION, Replayed, Verified};
+use super::references::References;
+use super::serve::{Engine, Fatal, Outlet};
+
+/// Candidates whose pipelines are made together, in parallel.
+const CHUNK: usize = 64;
+/// A canary this close to the best one seen means that the device is awake.
+const AWAKE: f64 = 1.10;
+/// How long to wait for it. After idling a GPU may be several times slower for 0.3 s.
+const WAKE_LIMIT: Duration = Duration::from_millis(600);
+
+/// The devices of this machine.
+pub fn list_devices() -> Result<Vec<Capabilities>, Fatal> {
+    Ok(Instance::load().map_err(Fatal::no_device)?.devices())
+}
+
+/// Where the time of an order went.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Spent {
+    /// Between submitting and the end of the device's work, compiling not among it.
+    pub device: Duration,
+    /// Pipeline creation and first dispatches.
+    pub compile: Duration,
+}
+
+/// What every bench works with.
+pub struct Context {
+    pub bundle: Bundle,
+    pub device: Arc<Device>,
+    pub clock: Clock,
+    pub harness: Harness,
+    pub pipelines: Pipelines,
+    pub references: References,
+    pub spent: Spent,
+    pub push_bytes: u32,
+    /// Pipelines that were dispatched before: their compiling is over, also on drivers that do it then.
+    pub warmed: HashSet<PipelineKey>,
+}
+
+impl Context {
+    /// Runs recorded commands; the time counts as the device's.
+    pub fn run(&mut self, commands: &mut Commands) -> Result<Duration, GpuError> {
+        let host = commands.run()?;
+        self.spent.device += host;
+        Ok(host)
+    }
+}
+
+pub struct Session {
+    context: Context,
+    canary: Commands,
+    /// The fastest canaries so far: what "awake" means.
+    best_canary_ns: [f64; 2],
+    /// The bench of the case and class in hand; building one costs operands, references and uploads.
+    bench: Option<Bench>,
+}
+
+impl Session {
+    /// Opens the device that `selector` names (index or part of a name; else the best there is) for a bundle.
+    pub fn open(bundle: &Path, selector: Option<&str>) -> Result<Self, Fatal> {
+        let bundle = Bundle::load(bundle).map_err(Fatal::system)?;
+        let instance = Arc::new(Instance::load().map_err(Fatal::no_device)?);
+        let chosen = instance.select(selector).map_err(Fatal::no_device)?;
+        let device = Device::open(&instance, chosen.index).map_err(Fatal::device_failed)?;
+        let clock = clock_of(&device).map_err(Fatal::device_failed)?;
+        let harness = Harness::new(&device, &bundle, &clock)?;
+        let canary = Commands::new(&device, 8).map_err(Fatal::device_failed)?;
+        let push_bytes = super::constants::push_bytes(&bundle.manifest.push);
+        let context = Context {
+            pipelines: Pipelines::new(&device),
+            references: References::default(),
+            spent: Spent::default(),
+            push_bytes,
+            warmed: HashSet::new(),
+            bundle,
+            device,
+            clock,
+            harness,
+        };
+        let mut session = Self { context, canary, best_canary_ns: [f64::INFINITY; 2], bench: None };
+        super::self_test::inspection(&mut session.context)?;
+        Ok(session)
+    }
+
+    /// Makes the bench for a case and class the one in hand. `Err(Ok(verdict))` when the device cannot hold it.
+    fn bring_bench(&mut self, case: usize, class: &str, outlet: &mut Outlet<'_>) -> Result<Option<Verdict>, Fatal> {
+        if self.bench.as_ref().is_some_and(|b| b.is_for(case, class)) {
+            return Ok(None);
+        }
+        outlet.emit(&Event::Begin { case, candidate: None })?;
+        // The old one goes first: two of the largest need not fit.
+        self.bench = None;
+        match Bench::new(&mut self.context, case, class) {
+            Ok(bench) => {
+                self.bench = Some(bench);
+                Ok(None)
+            }
+            Err(BenchError::Gpu(e)) if e.is_out_of_memory() => {
+                Ok(Some(Verdict::new(Status::Inapplicable, Kind::Memory, format!("no room for the case: {e}"))))
+            }
+            Err(BenchError::NotDiscriminating(why)) => {
+                Ok(Some(Verdict::new(Status::Untested, Kind::NotDiscriminating, why)))
+            }
+            Err(BenchError::Gpu(e)) => Err(Fatal::device_failed(e)),
+            Err(e @ (BenchError::Case(_) | BenchError::NoOutput)) => Err(Fatal::system(e)),
+        }
+    }
+
+    fn class_of(&self, candidate: usize) -> Result<String, Fatal> {
+        let manifest = &self.context.bundle.manifest;
+        let candidate = manifest
+            .candidates
+            .get(candidate)
+            .ok_or_else(|| Fatal::system(format!("no candidate {candidate} in the bundle")))?;
+        Ok(manifest.variants[candidate.variant].variant.given_class())
+    }
+
+    /// Splits candidates where their given class changes: each part shares a bench.
+    fn parts<'c>(&self, candidates: &'c [usize]) -> Result<Vec<(String, Vec<usize>)>, Fatal> {
+        let mut parts: Vec<(String, Vec<usize>)> = Vec::new();
+        for &candidate in candidates {
+            let class = self.class_of(candidate)?;
+            match parts.last_mut() {
+                Some((last, members)) if *last == class => members.push(candidate),
+                _ => parts.push((class, vec![candidate])),
+            }
+        }
+        Ok(parts)
+    }
+
+    fn verify(&mut self, case: usize, candidates: &[usize], outlet: &mut Outlet<'_>) -> Result<(), Fatal> {
+        for (class, members) in self.parts(candidates)? {
+            let obstacle = self.bring_bench(case, &class, outlet)?;
+            for chunk in members.chunks(CHUNK) {
+                let Some(bench) = self.bench.as_mut().filter(|_| obstacle.is_none()) else {
+                    for &candidate in chunk {
+                        let verdict = obstacle.clone().unwrap_or_else(|| {
+                            Verdict::new(Status::Untested, Kind::NotReached, "the case could not be set up")
+                        });
+                        outlet.emit(&Event::Verified(Box::new(Verified::bare(case, candidate, verdict))))?;
+                    }
+                    continue;
+                };
+                // One alone is in flight while its pipelines are made, so that a driver that dies names it.
+                if chunk.len() > 1 {
+                    outlet.emit(&Event::Begin { case, candidate: None })?;
+                    bench.prepare(&mut self.context, chunk)?;
+                }
+                for &candidate in chunk {
+                    outlet.emit(&Event::Begin { case, candidate: Some(candidate) })?;
+                    let verified = bench.verify(&mut self.context, candidate)?;
+                    outlet.emit(&Event::Verified(Box::new(verified)))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_canary(&mut self) -> Result<([f64; 2], bool), Fatal> {
+        let start = Instant::now();
+        let read =
+            self.context.harness.canary(&mut self.canary, &self.context.clock).map_err(Fatal::device_failed)?;
+        self.context.spent.device += start.elapsed();
+        for (best, now) in self.best_canary_ns.iter_mut().zip(read.0) {
+            *best = best.min(now);
+        }
+        Ok(read)
+    }
+
+    /// Runs the canary until the device is as fast as it was, or for [`WAKE_LIMIT`].
+    fn wake(&mut self) -> Result<(), Fatal> {
+        let start = Instant::now();
+        loop {
+            let (now, _) = self.read_canary()?;
+            let awake = now.iter().zip(self.best_canary_ns).all(|(now, best)| *now <= best * AWAKE);
+            if awake || start.elapsed() > WAKE_LIMIT {
+                return Ok(());
+            }
+        }
+    }
+
+    fn time(&mut self, case: usize, block: u64, candidates: &[usize], sample_ns: u64, outlet: &mut Outlet<'_>) -> Result<(), Fatal> {
+        let parts = self.parts(candidates)?;
+        let [(class, members)] = parts.as_slice() else {
+            return Err(Fatal::system("a timed block must hold candidates of one given class"));
+        };
+        if let Some(verdict) = self.bring_bench(case, class, outlet)? {
+            return Err(Fatal::device_failed(verdict.detail));
+        }
+        let Some(mut bench) = self.bench.take() else { return Err(Fatal::system("no bench")) };
+        outlet.emit(&Event::Begin { case, candidate: None })?;
+        bench.prepare(&mut self.context, members)?;
+        bench.calibrate(&mut self.context, members, sample_ns)?;
+        self.wake()?;
+        let (canary_before_ns, ok_before) = self.read_canary()?;
+        let mut samples = Vec::with_capacity(members.len());
+        for &candidate in members {
+            outlet.emit(&Event::Begin { case, candidate: Some(candidate) })?;
+            samples.push(bench.sample(&mut self.context, candidate, block)?);
+        }
+        let (canary_after_ns, ok_after) = self.read_canary()?;
+        self.bench = Some(bench);
+        outlet.emit(&Event::Block(Block {
+            case,
+            block,
+            canary_before_ns,
+            canary_after_ns,
+            canary_ok: ok_before && ok_after,
+            samples,
+        }))
+    }
+
+    fn replay(&mut self, case: usize, candidate: usize, replays: u32, outlet: &mut Outlet<'_>) -> Result<(), Fatal> {
+        let class = self.class_of(candidate)?;
+        if let Some(verdict) = self.bring_bench(case, &class, outlet)? {
+            return outlet.emit(&Event::Replayed(Replayed::bare(case, candidate, verdict)));
+        }
+        let Some(bench) = self.bench.as_mut() else { return Err(Fatal::system("no bench")) };
+        outlet.emit(&Event::Begin { case, candidate: Some(candidate) })?;
+        let replayed = bench.replay(&mut self.context, candidate, replays)?;
+        outlet.emit(&Event::Replayed(replayed))
+    }
+}
+
+impl Engine for Session {
+    fn hello(&self) -> Event {
+        Event::Hello {
+            protocol: PROTOCOL_VERSION,
+            device: Box::new(self.context.device.capabilities().clone()),
+            timer: self.context.clock.name().to_owned(),
+            tick_ns: self.context.clock.tick_ns(),
+        }
+    }
+
+    fn execute(&mut self, order: &Order, outlet: &mut Outlet<'_>) -> Result<(), Fatal> {
+        let start = Instant::now();
+        self.context.spent = Spent::default();
+        match order {
+            Order::Verify { case, candidates } => self.verify(*case, candidates, outlet)?,
+            Order::Time { case, block, candidates, sample_ns } => {
+                self.time(*case, *block, candidates, *sample_ns, outlet)?;
+            }
+            Order::Replay { case, candidate, replays } => self.replay(*case, *candidate, *replays, outlet)?,
+            Order::Quit => {}
+        }
+        let ns = |d: Duration| d.as_nanos() as u64;
+        let spent = self.context.spent;
+        outlet.emit(&Event::Done {
+            device_ns: ns(spent.device),
+            compile_ns: ns(spent.compile),
+            wall_ns: ns(start.elapsed()),
+        })
+    }
+}
+
+/// The device's timestamps, or the host's clock less an empty submission (median of 9).
+fn clock_of(device: &Arc<Device>) -> Result<Clock, GpuError> {
+    if let Some(clock) = Clock::of(device.capabilities()) {
+        return Ok(clock);
+    }
+    let mut commands = Commands::new(device, 1)?;
+    commands.begin()?;
+    commands.end()?;
+    let mut times = (0..9).map(|_| Ok(commands.run()?.as_nanos() as f64)).collect::<Result<Vec<f64>, GpuError>>()?;
+    times.sort_by(f64::total_cmp);
+    Ok(Clock::Host { empty_ns: times[4] })
+}
