@@ -97,7 +97,7 @@ impl Condition {
                     }
                     check_name(scope, name, field, bytes(span))
                 }
-                Seen::Compared { name, value } => scope.axis(name).and_then(|axis| check_value(axis, value, whole.clone())),
+                Seen::Compared { name, value, .. } => scope.axis(name).and_then(|axis| check_value(axis, value, whole.clone())),
             };
             if problem.is_none() {
                 problem = found;
@@ -226,8 +226,8 @@ pub fn is_record(axis: &Axis) -> bool {
 pub enum Seen<'e> {
     /// A variable, with the field that follows it: `tile.px`.
     Variable { name: &'e str, field: Option<&'e str>, span: Span },
-    /// A variable (or its `name`) compared with a constant.
-    Compared { name: &'e str, value: &'e Value },
+    /// A variable, or its `name` (then `named`), compared with a constant.
+    Compared { name: &'e str, named: bool, span: Span, value: &'e Value },
 }
 
 /// The error in naming `name` or `name.field`, if there is one.
@@ -357,17 +357,17 @@ pub fn walk<'e>(expr: &'e ast::Expr<'e>, visit: &mut dyn FnMut(Seen<'e>)) {
 
 fn compare<'e>(left: &'e ast::Expr<'e>, right: &'e ast::Expr<'e>, visit: &mut dyn FnMut(Seen<'e>)) {
     for (side, other) in [(left, right), (right, left)] {
-        if let (Some(name), ast::Expr::Const(constant)) = (compared_name(side), other) {
-            visit(Seen::Compared { name, value: &constant.value });
+        if let (Some((name, named, span)), ast::Expr::Const(constant)) = (compared_name(side), other) {
+            visit(Seen::Compared { name, named, span, value: &constant.value });
         }
     }
 }
 
 fn compare_list<'e>(left: &'e ast::Expr<'e>, right: &'e ast::Expr<'e>, visit: &mut dyn FnMut(Seen<'e>)) {
-    if let (Some(name), ast::Expr::List(list)) = (compared_name(left), right) {
+    if let (Some((name, named, span)), ast::Expr::List(list)) = (compared_name(left), right) {
         for item in &list.items {
             if let ast::Expr::Const(constant) = item {
-                visit(Seen::Compared { name, value: &constant.value });
+                visit(Seen::Compared { name, named, span, value: &constant.value });
             }
         }
     }
@@ -383,12 +383,12 @@ pub fn walk_arguments<'e>(arguments: &'e [ast::CallArg<'e>], visit: &mut dyn FnM
     }
 }
 
-/// `tile` or `tile.name` as one side of a comparison.
-fn compared_name<'e>(expr: &'e ast::Expr<'e>) -> Option<&'e str> {
+/// `tile` or `tile.name` as one side of a comparison, and which of the two it is.
+fn compared_name<'e>(expr: &'e ast::Expr<'e>) -> Option<(&'e str, bool, Span)> {
     match expr {
-        ast::Expr::Var(var) => Some(var.id),
+        ast::Expr::Var(var) => Some((var.id, false, var.span())),
         ast::Expr::GetAttr(get) if get.name == "name" => match &get.expr {
-            ast::Expr::Var(var) => Some(var.id),
+            ast::Expr::Var(var) => Some((var.id, true, get.span())),
             _ => None,
         },
         _ => None,

@@ -22,4 +22,4 @@ pub use provenance::{I1Agreement, Provenance, Reference, count_verdicts, i1_agre
 pub use readable::readable;
 pub use row::{CandidateKey, Row};
 #[cfg(feature = "compile")]
-pub use set::{Repeat, ResultSet, Saved, Source, save};
+pub use set::{Repeat, ResultSet, Saved, Source, save, save_pieces};

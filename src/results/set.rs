@@ -5,7 +5,9 @@ use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::sheet::{SheetError, read_rows, write_rows};
+use indexmap::IndexMap;
+
+use super::sheet::{SheetError, SheetWriter, read_rows, write_rows};
 use super::{CandidateKey, Provenance, ResultsError, Row, count_verdicts, i1_agreement, readable};
 use crate::verify::Status;
 
@@ -40,6 +42,17 @@ pub struct Saved {
 ///
 /// Each file is written beside and renamed, the readable CSV last: whoever sees it finds the others.
 pub fn save(folder: &Path, sweep: &str, rows: &[Row], provenance: &Provenance, repeat: Repeat) -> Result<Saved, ResultsError> {
+    save_pieces(folder, sweep, std::iter::once(rows.to_vec()), provenance, repeat)
+}
+
+/// The same, with the rows in pieces of whole cases, so that they need not be in memory together.
+pub fn save_pieces(
+    folder: &Path,
+    sweep: &str,
+    pieces: impl IntoIterator<Item = Vec<Row>>,
+    provenance: &Provenance,
+    repeat: Repeat,
+) -> Result<Saved, ResultsError> {
     let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if sweep.is_empty() || sweep.len() > MAX_NAME_CHARS || sweep.starts_with('.') || !sweep.chars().all(safe) {
         return Err(ResultsError::SweepName { name: sweep.to_string() });
@@ -50,19 +63,34 @@ pub fn save(folder: &Path, sweep: &str, rows: &[Row], provenance: &Provenance, r
         Repeat::Number => free_name(folder, sweep),
     };
     let path = |suffix: &str| folder.join(format!("{name}{suffix}"));
-    let provenance = Provenance { verdicts: count_verdicts(rows), i1: i1_agreement(rows), ..provenance.clone() };
-    let yaml_text = provenance.to_yaml().map_err(|message| ResultsError::Provenance { path: path(YAML), message })?;
-    let shown: Vec<Row> = readable(rows).into_iter().cloned().collect();
-
+    let mut shown: Vec<Row> = Vec::new();
+    let mut n_rows = 0;
+    let mut provenance = Provenance { verdicts: IndexMap::new(), i1: IndexMap::new(), ..provenance.clone() };
     write_beside(&path(FULL), |out| {
         let mut encoder = zstd::stream::write::Encoder::new(out, ZSTD_LEVEL)?;
-        write_rows(&mut encoder, rows)?;
+        let mut pieces = pieces.into_iter();
+        let first = pieces.next().unwrap_or_default();
+        let mut sheet = SheetWriter::new(&mut encoder, &first)?;
+        for rows in std::iter::once(first).chain(pieces) {
+            sheet.rows(&rows)?;
+            n_rows += rows.len();
+            for (verdict, n) in count_verdicts(&rows) {
+                *provenance.verdicts.entry(verdict).or_default() += n;
+            }
+            provenance.i1.extend(i1_agreement(&rows));
+            shown.extend(readable(&rows).into_iter().cloned());
+        }
+        sheet.finish()?;
         encoder.finish()?;
         Ok(())
     })?;
+    provenance.verdicts.sort_by(|name_a, n_a, name_b, n_b| n_b.cmp(n_a).then_with(|| name_a.cmp(name_b)));
+    // Again over all pieces: some of what is shown is bounded for the whole sweep.
+    let shown: Vec<Row> = readable(&shown).into_iter().cloned().collect();
+    let yaml_text = provenance.to_yaml(&path(YAML))?;
     write_beside(&path(YAML), |out| Ok(out.write_all(yaml_text.as_bytes())?))?;
     write_beside(&path(CSV), |out| write_rows(out, &shown))?;
-    Ok(Saved { name: name.clone(), csv: path(CSV), full: path(FULL), yaml: path(YAML), n_readable: shown.len(), n_rows: rows.len() })
+    Ok(Saved { name: name.clone(), csv: path(CSV), full: path(FULL), yaml: path(YAML), n_readable: shown.len(), n_rows })
 }
 
 fn free_name(folder: &Path, sweep: &str) -> String {
@@ -180,7 +208,7 @@ fn load_sweep(folder: &Path, name: &str) -> Result<(Source, Vec<Row>), ResultsEr
         read_rows(BufReader::new(file), &sheet_path)?
     };
     let provenance = match fs::read_to_string(&yaml) {
-        Ok(text) => Some(Provenance::from_yaml(&text).map_err(|message| ResultsError::Provenance { path: yaml, message })?),
+        Ok(text) => Some(Provenance::from_yaml(&text, &yaml)?),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
         Err(e) => return Err(ResultsError::read(&yaml, e)),
     };
@@ -298,7 +326,7 @@ mod tests {
         fs::write(folder.path().join("quick.csv"), old).unwrap();
         let error = ResultSet::load(folder.path()).unwrap_err().to_string();
         assert!(error.contains("column given is missing"), "{error}");
-        fs::write(folder.path().join("quick.yaml"), provenance().to_yaml().unwrap()).unwrap();
+        fs::write(folder.path().join("quick.yaml"), provenance().to_yaml(Path::new("")).unwrap()).unwrap();
         assert_eq!(ResultSet::load(folder.path()).unwrap().rows[0].given, "f16_buf_f32");
     }
 

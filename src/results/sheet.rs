@@ -21,10 +21,44 @@ const AXIS_PREFIX: &str = "axis_";
 
 /// Columns after the axes, in the order in which they are written. New ones go at the end.
 const TAIL: [&str; 38] = [
-    "local_x", "local_y", "local_z", "verdict", "kind", "culprit", "detail", "i1_hash", "rounds", "timer", "operands",
-    "time_ns", "time_ns_lo", "time_ns_hi", "mad_ns", "ratio", "ratio_lo", "ratio_hi", "tie", "holdout", "gflops", "gbps",
-    "roofline", "replays", "distinct", "deviating", "deviation_median", "deviation_max", "err_over_bound", "registers",
-    "spills", "loads_per_fma", "compile_ms", "driver_ms", "spirv_hash", "stage", "time_canary", "given",
+    "local_x",
+    "local_y",
+    "local_z",
+    "verdict",
+    "kind",
+    "culprit",
+    "detail",
+    "i1_hash",
+    "rounds",
+    "timer",
+    "operands",
+    "time_ns",
+    "time_ns_lo",
+    "time_ns_hi",
+    "mad_ns",
+    "ratio",
+    "ratio_lo",
+    "ratio_hi",
+    "tie",
+    "holdout",
+    "gflops",
+    "gbps",
+    "roofline",
+    "replays",
+    "distinct",
+    "deviating",
+    "deviation_median",
+    "deviation_max",
+    "err_over_bound",
+    "registers",
+    "spills",
+    "loads_per_fma",
+    "compile_ms",
+    "driver_ms",
+    "spirv_hash",
+    "stage",
+    "time_canary",
+    "given",
 ];
 
 /// Without these a row says nothing.
@@ -32,67 +66,90 @@ const REQUIRED: [&str; 7] = ["case", "kernel", "variant", "local_x", "local_y", 
 
 /// Writes all rows with one header that covers all their case fields and axes.
 pub fn write_rows<W: io::Write>(out: W, rows: &[Row]) -> Result<(), SheetError> {
-    let fields: IndexSet<&str> = rows.iter().flat_map(|r| r.case_fields.keys().map(String::as_str)).collect();
-    let axes: IndexSet<&str> = rows.iter().flat_map(|r| r.axes.keys().map(String::as_str)).collect();
-    check_names(&fields, &axes)?;
+    let mut sheet = SheetWriter::new(out, rows)?;
+    sheet.rows(rows)?;
+    sheet.finish()
+}
 
-    let mut writer = WriterBuilder::new().from_writer(out);
-    let mut header = vec!["case".to_string()];
-    header.extend(fields.iter().map(|f| (*f).to_string()));
-    header.extend(["kernel".to_string(), "variant".to_string()]);
-    header.extend(axes.iter().map(|a| format!("{AXIS_PREFIX}{a}")));
-    header.extend(TAIL.iter().map(|c| (*c).to_string()));
-    writer.write_record(&header)?;
+/// A sheet written piece by piece, so that half a million rows need not be in memory together.
+pub struct SheetWriter<W: io::Write> {
+    writer: csv::Writer<W>,
+    fields: Vec<String>,
+    axes: Vec<String>,
+}
 
-    let mut cells = Cells::default();
-    for row in rows {
-        cells.text(&row.case);
-        for field in &fields {
-            cells.number(row.case_fields.get(*field));
-        }
-        cells.text(&row.kernel);
-        cells.text(&row.variant);
-        for axis in &axes {
-            cells.text(row.axes.get(*axis).map_or("", String::as_str));
-        }
-        for size in &row.local {
-            cells.number(Some(size));
-        }
-        cells.text(&serde_name(&row.verdict.status));
-        cells.text(&row.verdict.kind.map(|k| serde_name(&k)).unwrap_or_default());
-        cells.text(row.culprit.as_deref().unwrap_or_default());
-        cells.text(&row.verdict.detail);
-        cells.text(row.i1_hash.as_deref().unwrap_or_default());
-        cells.number(Some(row.rounds));
-        cells.text(row.timer.as_deref().unwrap_or_default());
-        cells.text(row.operands.as_deref().unwrap_or_default());
-        for figure in [row.time_ns, row.time_ns_lo, row.time_ns_hi, row.mad_ns, row.ratio, row.ratio_lo, row.ratio_hi] {
-            cells.figure(figure);
-        }
-        cells.text(if row.tie { "true" } else { "" });
-        for figure in [row.holdout, row.gflops, row.gbps, row.roofline] {
-            cells.figure(figure);
-        }
-        cells.number(Some(row.replays));
-        cells.number(row.distinct);
-        cells.number(row.deviating);
-        for figure in [row.deviation_median, row.deviation_max, row.err_over_bound] {
-            cells.figure(figure);
-        }
-        cells.number(row.registers);
-        cells.number(row.spills);
-        for figure in [row.loads_per_fma, row.compile_ms, row.driver_ms] {
-            cells.figure(figure);
-        }
-        cells.text(&row.spirv_hash);
-        cells.text(&row.stage);
-        cells.figure(row.time_canary);
-        cells.text(&row.given);
-        writer.write_byte_record(&cells.record)?;
-        cells.record.clear();
+impl<W: io::Write> SheetWriter<W> {
+    /// Writes the header: it covers the case fields and axes of `rows`, and later rows should have no others.
+    pub fn new(out: W, rows: &[Row]) -> Result<Self, SheetError> {
+        let fields: IndexSet<&str> = rows.iter().flat_map(|r| r.case_fields.keys().map(String::as_str)).collect();
+        let axes: IndexSet<&str> = rows.iter().flat_map(|r| r.axes.keys().map(String::as_str)).collect();
+        check_names(&fields, &axes)?;
+        let mut writer = WriterBuilder::new().from_writer(out);
+        let mut header = vec!["case".to_string()];
+        header.extend(fields.iter().map(|f| (*f).to_string()));
+        header.extend(["kernel".to_string(), "variant".to_string()]);
+        header.extend(axes.iter().map(|a| format!("{AXIS_PREFIX}{a}")));
+        header.extend(TAIL.iter().map(|c| (*c).to_string()));
+        writer.write_record(&header)?;
+        let owned = |names: IndexSet<&str>| names.into_iter().map(str::to_string).collect();
+        Ok(Self { writer, fields: owned(fields), axes: owned(axes) })
     }
-    writer.flush()?;
-    Ok(())
+
+    pub fn rows(&mut self, rows: &[Row]) -> Result<(), SheetError> {
+        let mut cells = Cells::default();
+        for row in rows {
+            cells.text(&row.case);
+            for field in &self.fields {
+                cells.number(row.case_fields.get(field));
+            }
+            cells.text(&row.kernel);
+            cells.text(&row.variant);
+            for axis in &self.axes {
+                cells.text(row.axes.get(axis).map_or("", String::as_str));
+            }
+            for size in &row.local {
+                cells.number(Some(size));
+            }
+            cells.text(&serde_name(&row.verdict.status));
+            cells.text(&row.verdict.kind.map(|k| serde_name(&k)).unwrap_or_default());
+            cells.text(row.culprit.as_deref().unwrap_or_default());
+            cells.text(&row.verdict.detail);
+            cells.text(row.i1_hash.as_deref().unwrap_or_default());
+            cells.number(Some(row.rounds));
+            cells.text(row.timer.as_deref().unwrap_or_default());
+            cells.text(row.operands.as_deref().unwrap_or_default());
+            for figure in [row.time_ns, row.time_ns_lo, row.time_ns_hi, row.mad_ns, row.ratio, row.ratio_lo, row.ratio_hi] {
+                cells.figure(figure);
+            }
+            cells.text(if row.tie { "true" } else { "" });
+            for figure in [row.holdout, row.gflops, row.gbps, row.roofline] {
+                cells.figure(figure);
+            }
+            cells.number(Some(row.replays));
+            cells.number(row.distinct);
+            cells.number(row.deviating);
+            for figure in [row.deviation_median, row.deviation_max, row.err_over_bound] {
+                cells.figure(figure);
+            }
+            cells.number(row.registers);
+            cells.number(row.spills);
+            for figure in [row.loads_per_fma, row.compile_ms, row.driver_ms] {
+                cells.figure(figure);
+            }
+            cells.text(&row.spirv_hash);
+            cells.text(&row.stage);
+            cells.figure(row.time_canary);
+            cells.text(&row.given);
+            self.writer.write_byte_record(&cells.record)?;
+            cells.record.clear();
+        }
+        Ok(())
+    }
+
+    pub fn finish(mut self) -> Result<(), SheetError> {
+        self.writer.flush()?;
+        Ok(())
+    }
 }
 
 /// What can go wrong while writing, before a path is known.
