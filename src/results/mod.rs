@@ -24,7 +24,7 @@ pub use provenance::{I1Agreement, Provenance, Reference, count_verdicts, i1_agre
 pub use readable::readable;
 pub use row::{CandidateKey, Row};
 #[cfg(feature = "compile")]
-pub use save::{Repeat, Saved, Saver, save};
+pub use save::{Repeat, Saved, Saver, save, save_pieces};
 #[cfg(feature = "compile")]
 pub use set::{ResultSet, Source};
 pub use sheet::Header;

@@ -47,6 +47,24 @@ pub fn save(folder: &Path, sweep: &str, rows: &[Row], provenance: &Provenance, r
     saver.finish(provenance)
 }
 
+/// The same, with the rows in pieces, so that they need not be in memory together. The first piece has all case fields
+/// and axes of the others.
+pub fn save_pieces(
+    folder: &Path,
+    sweep: &str,
+    pieces: impl IntoIterator<Item = Vec<Row>>,
+    provenance: &Provenance,
+    repeat: Repeat,
+) -> Result<Saved, ResultsError> {
+    let mut pieces = pieces.into_iter();
+    let first = pieces.next().unwrap_or_default();
+    let mut saver = Saver::begin(folder, sweep, Header::of(&first), repeat)?;
+    for piece in std::iter::once(first).chain(pieces) {
+        piece.iter().try_for_each(|row| saver.push(row))?;
+    }
+    saver.finish(provenance)
+}
+
 /// A sweep on its way to disk. Nothing bears its name before [`Saver::finish`]; dropped early, it leaves nothing.
 pub struct Saver {
     folder: PathBuf,
@@ -215,5 +233,16 @@ mod tests {
         assert!(error.contains("swizzle") && error.contains("no column"), "{error}");
         drop(saver);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn pieces_make_the_same_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = save(folder.path(), "whole", &many(), &provenance(), Repeat::Replace).unwrap();
+        let pieces = many().chunks(7).map(<[Row]>::to_vec).collect::<Vec<_>>();
+        let pieced = save_pieces(folder.path(), "pieced", pieces, &provenance(), Repeat::Replace).unwrap();
+        for (a, b) in [(&whole.csv, &pieced.csv), (&whole.full, &pieced.full), (&whole.yaml, &pieced.yaml)] {
+            assert_eq!(fs::read(a).unwrap(), fs::read(b).unwrap(), "{}", b.display());
+        }
     }
 }

@@ -3,27 +3,54 @@
 
 use super::{Kind, Status, Verdict};
 use crate::gpu::Capabilities;
-use crate::matrix::Layout;
-use crate::ops::layout::Allocation;
-
-/// What a module needs of a device, read from its SPIR-V.
-#[derive(Debug, Clone, Copy)]
-pub struct Needs<'a> {
-    /// Vulkan feature names.
-    pub features: &'a [String],
-    pub push_bytes: u32,
-    pub shared_bytes: u32,
-}
+use crate::matrix::interface::Requirements;
+use crate::matrix::{Layout, Shrink, Variant};
+use crate::ops::case::Conv2dShape;
+use crate::ops::layout::{Allocation, GuardSize, binding_dims};
+use crate::ops::{self, Case};
 
 /// Workgroups that cover a grid of invocations.
 pub fn group_counts(grid: [u32; 3], local: [u32; 3]) -> [u32; 3] {
     std::array::from_fn(|axis| grid[axis].div_ceil(local[axis].max(1)))
 }
 
+/// The same from a variant, a case and the declared local size: what the sweep asks before it sends an order. `tile` is the guard's
+/// size, as verification allocates it.
+pub fn of_candidate(
+    needs: &Requirements,
+    variant: &Variant,
+    shrink: Shrink,
+    local: [u32; 3],
+    case: &Case,
+    capabilities: &Capabilities,
+    tile: u32,
+) -> Option<Verdict> {
+    let unknown = |detail: String| Some(Verdict::new(Status::Untested, Kind::NotReached, detail));
+    let (shape, features) = match (Conv2dShape::of(case), ops::features(case)) {
+        (Ok(shape), Ok(features)) => (shape, features),
+        (Err(e), _) | (_, Err(e)) => return unknown(format!("case {}: {e}", case.id)),
+    };
+    let Some(grid) = variant.grid.size(|name| features.get(name).copied()) else {
+        let detail = format!("the grid of {} exceeds 32 bits for case {}", variant.name, case.id);
+        return Some(Verdict::new(Status::Inapplicable, Kind::Limit, detail));
+    };
+    let local = shrink.apply(local, grid);
+    let guard = GuardSize { tile, offset_align_bytes: capabilities.limits.min_storage_offset_align_bytes };
+    let mut allocations = Vec::new();
+    for binding in &variant.bindings {
+        match Allocation::guarded(binding.layout, binding.dtype, binding_dims(binding.role, &shape), guard) {
+            Ok(allocation) => allocations.push((binding.name.as_str(), allocation)),
+            Err(e) => return unknown(format!("binding {}: {e}", binding.name)),
+        }
+    }
+    let bindings: Vec<(&str, &Allocation)> = allocations.iter().map(|(name, allocation)| (*name, allocation)).collect();
+    applicability(needs, capabilities, local, group_counts(grid, local), &bindings)
+}
+
 /// `None` when the candidate can run. `local` is the size after shrinking; `bindings` are the allocations that would be
 /// made, guards included, with the binding's name.
 pub fn applicability(
-    needs: &Needs,
+    needs: &Requirements,
     capabilities: &Capabilities,
     local: [u32; 3],
     groups: [u32; 3],
@@ -92,8 +119,7 @@ pub fn applicability(
 mod tests {
     use super::*;
     use crate::gpu::capabilities::Limits;
-    use crate::matrix::{Dtype, Shrink};
-    use crate::ops::layout::GuardSize;
+    use crate::matrix::{Binding, Dtype, Grid, GridTerm, Role};
     use proptest::prelude::*;
 
     fn device() -> Capabilities {
@@ -128,7 +154,7 @@ mod tests {
 
     fn ask(features: &[&str], shared: u32, push: u32, local: [u32; 3], groups: [u32; 3]) -> String {
         let features: Vec<String> = features.iter().map(|f| (*f).to_owned()).collect();
-        let needs = Needs { features: &features, push_bytes: push, shared_bytes: shared };
+        let needs = Requirements { features, push_bytes: push, shared_bytes: shared };
         let verdict = applicability(&needs, &device(), local, groups, &[]);
         verdict.map_or_else(String::new, |v| {
             assert_eq!(v.status, Status::Inapplicable);
@@ -154,7 +180,7 @@ mod tests {
     #[test]
     fn images_and_buffers_count_with_their_guards() {
         let guard = GuardSize { tile: 4, offset_align_bytes: 16 };
-        let needs = Needs { features: &[], push_bytes: 0, shared_bytes: 0 };
+        let needs = Requirements::default();
         let detail = |layout, dims| {
             let allocation = Allocation::guarded(layout, Dtype::F32, dims, guard).unwrap();
             applicability(&needs, &device(), [1; 3], [1; 3], &[("t_in", &allocation)]).map(|v| v.detail)
@@ -166,6 +192,38 @@ mod tests {
         assert!(detail(Layout::Tex2dOc4Ic4, [4084, 8, 1, 1]).unwrap().contains("4100x6x1"));
         assert_eq!(detail(Layout::BufC4, [1, 4, 100, 100]), None);
         assert!(detail(Layout::BufC4, [1, 4, 256, 256]).unwrap().starts_with("buffer t_in is 1065024 bytes"));
+    }
+
+    #[test]
+    fn a_candidate_is_asked_with_its_shrunk_local_size_and_its_bindings() {
+        let term = |of: &str, per| vec![GridTerm { of: vec![of.to_owned()], per }];
+        let binding = |role, name: &str, layout| Binding { role, name: name.to_owned(), layout, dtype: Dtype::F32, padding: None };
+        let variant = Variant {
+            kernel: "k".into(),
+            name: "k_f32".into(),
+            axes: Vec::new(),
+            accumulate: Dtype::F32,
+            bindings: vec![
+                binding(Role::Output, "t_out", Layout::Tex3dC4),
+                binding(Role::Input, "t_in", Layout::Tex3dC4),
+                binding(Role::Weight, "t_weight", Layout::Tex2dOc4Ic4),
+                binding(Role::Bias, "t_bias", Layout::BufC4),
+            ],
+            grid: Grid { x: term("c_out", 4), y: term("w_out", 1), z: term("h_out", 1) },
+        };
+        let ask = |pairs: &[(&str, i64)], local| {
+            let case = Case::from_pairs("conv2d", pairs).unwrap();
+            let verdict = of_candidate(&Requirements::default(), &variant, Shrink::ToGrid, local, &case, &device(), 4);
+            verdict.map(|v| (v.kind, v.detail))
+        };
+        let small = [("c_in", 13), ("c_out", 27), ("h", 9), ("w", 7)];
+        assert_eq!(ask(&small, [64, 8, 1]), None, "64x8x1 shrinks to 8x8x1");
+        let wide = [("c_in", 13), ("c_out", 512), ("h", 9), ("w", 64)];
+        assert!(ask(&wide, [64, 8, 1]).unwrap().1.contains("512 invocations"));
+        let tall = [("c_in", 13), ("c_out", 27), ("h", 9), ("w", 300)];
+        assert!(ask(&tall, [8, 8, 1]).unwrap().1.starts_with("image t_out is 304x13x11"));
+        let window = [("c_in", 13), ("c_out", 27), ("h", 9), ("w", 7), ("kernel_h", 3)];
+        assert_eq!(ask(&window, [8, 8, 1]).unwrap().0, Some(Kind::NotReached));
     }
 
     proptest! {
