@@ -264,11 +264,153 @@ fn agreement(state: &State) -> Agreement {
     agreement
 }
 
-/// The reproducing command of a verdict.
-pub fn reproduction(outcome: &Outcome, example: &Example) -> String {
-    let [x, y, z] = example.local;
-    format!(
-        "tilesmith sweep {} --case {} --only {}@{x}x{y}x{z}",
-        outcome.state.manifest.sweep, example.case, example.variant
-    )
+/// Most lines of a table in the text; JSON has all.
+const MAX_LINES: usize = 24;
+const WIDTH: usize = 80;
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn local_text(local: [u32; 3]) -> String {
+    format!("{}x{}x{}", local[0], local[1], local[2])
+}
+
+/// Breaks at spaces, later lines indented.
+fn wrap(text: &str, indent: &str) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        if column > 0 && column + 1 + word.chars().count() > WIDTH {
+            out.push('\n');
+            out.push_str(indent);
+            column = indent.len();
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += word.chars().count();
+    }
+    out.push('\n');
+    out
+}
+
+impl Summary {
+    /// For a person; `resume` is the command that goes on.
+    pub fn text(&self, resume: &str) -> String {
+        let mut out = String::new();
+        let ending = match (self.ending, &self.why) {
+            ("complete", _) => "complete".to_owned(),
+            ("wall", _) => "INCOMPLETE: out of time".to_owned(),
+            ("interrupted", _) => "INCOMPLETE: stopped by a signal".to_owned(),
+            (_, why) => format!("GIVEN UP: {}", why.as_deref().unwrap_or("no reason given")),
+        };
+        out += &wrap(&format!("sweep {} of {} on {}: {ending}", self.sweep, self.kernel, self.device), "  ");
+        out += &format!("{} candidates on {} cases\n\n", self.n_candidates, self.n_cases);
+        self.verdict_lines(&mut out, resume);
+        self.winner_lines(&mut out);
+        self.agreement_line(&mut out);
+        self.time_lines(&mut out);
+        out += "\nwritten:\n";
+        for file in &self.files {
+            out += &format!("  {file}\n");
+        }
+        out += &match self.ending {
+            "complete" if self.n_admitted() > 0 => "\nnext: `cargo xtask table` writes the dispatch tables from these results\n".to_owned(),
+            "complete" => "\nnothing was admitted: the details above say why\n".to_owned(),
+            _ => wrap(&format!("\nnext: `{resume}` goes on from the journal {}", self.journal), "  "),
+        };
+        out
+    }
+
+    fn verdict_lines(&self, out: &mut String, resume: &str) {
+        for count in &self.verdicts {
+            *out += &format!("{:>8}  {}\n", count.n, count.verdict);
+            let Some(example) = count.example.as_ref().filter(|_| !count.verdict.starts_with("untested(not-reached")) else {
+                continue;
+            };
+            let name = format!("{}@{}", example.variant, local_text(example.local));
+            *out += &format!("          {}", wrap(&format!("such as {name} on {}: {}", example.case, example.detail), "          "));
+            if !count.verdict.starts_with("inapplicable") {
+                let again = resume.trim_end_matches("--resume").trim_end();
+                *out += &format!("          reproduce: {}", wrap(&format!("{again} --case {} --only {name}", example.case), "            "));
+            }
+        }
+        out.push('\n');
+    }
+
+    fn winner_lines(&self, out: &mut String) {
+        if self.winners.is_empty() {
+            *out += "no winners: no race was finished\n\n";
+            return;
+        }
+        *out += "winners, with their time over the incumbent's (below 1 is faster; 99 % interval)\n";
+        let ratio = |w: &Winner| match (w.ratio, w.ratio_lo, w.ratio_hi) {
+            (Some(r), Some(lo), Some(hi)) => format!("{r:.3} [{lo:.3}, {hi:.3}]"),
+            (Some(r), ..) => format!("{r:.3}"),
+            _ => "no incumbent".to_owned(),
+        };
+        for w in self.winners.iter().take(MAX_LINES) {
+            let time = w.time_ns.map_or_else(|| "-".to_owned(), super::progress::duration_ns);
+            *out += &format!("{:<18} {:<16} {:>9}  {:<22} {}\n", w.case, w.given, time, ratio(w), if w.n_tied > 1 { format!("{} tied", w.n_tied) } else { String::new() });
+            *out += &format!("    {}@{}\n", w.variant, local_text(w.local));
+        }
+        if self.winners.len() > MAX_LINES {
+            *out += &format!("... and {} more, in the CSV and with --format json\n", self.winners.len() - MAX_LINES);
+        }
+        let mut classes: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for w in &self.winners {
+            classes.entry(&w.given).or_default().extend(w.holdout.or(w.ratio));
+        }
+        for (class, ratios) in classes {
+            if let Some(mean) = crate::stats::geometric_mean(&ratios) {
+                *out += &format!("{class}: {mean:.3} of the incumbent's time, geometric mean of {} cases\n", ratios.len());
+            }
+        }
+        out.push('\n');
+        let replays = self.finalists.iter().map(|f| f.replays).min().unwrap_or(0);
+        if !self.finalists.is_empty() {
+            *out += &wrap(&format!("{} finalists confirmed, each by at least {replays} replays on every case it runs on", self.finalists.len()), "  ");
+        }
+    }
+
+    fn agreement_line(&self, out: &mut String) {
+        let i1 = &self.i1;
+        if i1.hashes.is_empty() {
+            *out += "I1: nothing ran\n";
+        } else if i1.is_identical {
+            let counts: BTreeSet<usize> = i1.n_variants.values().copied().collect();
+            let n = match (counts.first(), counts.last()) {
+                (Some(low), Some(high)) if low != high => format!("{low} to {high}"),
+                (Some(n), _) => n.to_string(),
+                _ => "0".to_owned(),
+            };
+            let classes = i1.n_variants.len();
+            let cases = i1.hashes.len();
+            *out += &wrap(&format!("I1: all {n} variants of each of {classes} given classes bit-identical in every case ({cases} cases)"), "  ");
+        } else {
+            *out += &wrap(&format!("I1: {} candidate-cases differ from the others of their case; they are rejected above", i1.n_differing), "  ");
+        }
+    }
+
+    fn time_lines(&self, out: &mut String) {
+        let t = &self.time;
+        let duration = super::progress::duration_s;
+        let mut text = format!("time: {} in this run", duration(t.wall_s));
+        if t.total_wall_s > t.wall_s + 1.0 {
+            text += &format!(", {} in all", duration(t.total_wall_s));
+        }
+        text += &format!("; in orders {}: device {}, compiling {}", duration(t.orders_s), duration(t.device_s), duration(t.compile_s));
+        if let Some(overhead) = t.overhead_share {
+            text += &format!(", overhead {} of the rest", percent(overhead));
+        }
+        *out += &wrap(&text, "  ");
+        let mut text = format!("{} samples", t.n_samples);
+        if let Some(share) = t.sample_share {
+            text += &format!(", {} of the exhaustive design", percent(share));
+        }
+        text += &format!("; {} disturbed blocks redone, {} workers lost", t.n_blocks_redone, t.n_worker_deaths);
+        *out += &wrap(&text, "  ");
+    }
 }
