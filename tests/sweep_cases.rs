@@ -22,7 +22,7 @@ fn outcome(folder: &Path) -> Result<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let describe = |error: PlanError| {
         let help = miette::Diagnostic::help(&error).map(|h| format!("help: {h}\n")).unwrap_or_default();
-        format!("{error}\n{help}").replace(&format!("{}/", folder.display()), "")
+        format!("{error}\n{help}").replace(&format!("{}/", folder.display()), "").replace(&format!("{}/", root.display()), "PROJECT/")
     };
     let project = plan::load_project(root).map_err(|e| describe(e.into()))?;
     let text = std::fs::read_to_string(folder.join("sweep.yaml")).unwrap();
@@ -30,7 +30,7 @@ fn outcome(folder: &Path) -> Result<String, String> {
         let known = project.kernels().iter();
         known.clone().find(|k| k.name == name).map(|k| k.op.clone()).ok_or(known.map(|k| k.name.clone()).collect())
     };
-    let file = file::parse("sweep", "sweep.yaml", &text, folder, folder, op_of).map_err(|e| describe(e.into()))?;
+    let file = file::parse("sweep", "sweep.yaml", &text, folder, root, op_of).map_err(|e| describe(e.into()))?;
     let kernel = project.kernel(&file.kernel.0).map_err(|e| describe(e.into()))?;
     let expansion = project.expand(kernel).map_err(|e| describe(e.into()))?;
     let selection = plan::select(&file, kernel, &expansion).map_err(describe)?;
