@@ -3,7 +3,7 @@
 //! ```text
 //! tilesmith-worker --list-devices
 //! tilesmith-worker --bundle DIR [--device NAME|INDEX]
-//! tilesmith-worker --fake SCRIPT.json
+//! tilesmith-worker --bundle DIR --fake SCRIPT.json
 //! ```
 
 use std::io::Write;
@@ -11,29 +11,35 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tilesmith::exit;
+use tilesmith::worker::bundle::Bundle;
+use tilesmith::worker::fake::{self, Script};
 use tilesmith::worker::serve::{Fatal, Outlet, report, serve};
 
-const USAGE: &str = "usage: tilesmith-worker --list-devices | --bundle DIR [--device NAME|INDEX] | --fake SCRIPT.json";
+const USAGE: &str = "usage: tilesmith-worker --list-devices | --bundle DIR [--device NAME|INDEX] | --bundle DIR --fake SCRIPT.json";
 
 enum Task {
     ListDevices,
     Serve { bundle: PathBuf, device: Option<String> },
-    Fake(PathBuf),
+    Fake { bundle: PathBuf, script: PathBuf },
 }
 
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
-    let (mut bundle, mut device) = (None, None);
+    let (mut bundle, mut device, mut fake) = (None, None, None);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value\n{USAGE}"));
         match arg.as_str() {
             "--list-devices" => return Ok(Task::ListDevices),
-            "--fake" => return Ok(Task::Fake(value()?.into())),
+            "--fake" => fake = Some(PathBuf::from(value()?)),
             "--bundle" => bundle = Some(PathBuf::from(value()?)),
             "--device" => device = Some(value()?),
             other => return Err(format!("unknown argument {other}\n{USAGE}")),
         }
     }
-    bundle.map(|bundle| Task::Serve { bundle, device }).ok_or(USAGE.to_owned())
+    let bundle = bundle.ok_or(USAGE)?;
+    Ok(match fake {
+        Some(script) => Task::Fake { bundle, script },
+        None => Task::Serve { bundle, device },
+    })
 }
 
 fn run(task: Task) -> Result<(), Fatal> {
@@ -48,9 +54,10 @@ fn run(task: Task) -> Result<(), Fatal> {
             let mut session = tilesmith::worker::session::Session::open(&bundle, device.as_deref())?;
             serve(&mut session, std::io::stdin().lock(), &mut stdout)
         }
-        Task::Fake(script) => {
-            let mut fake = tilesmith::worker::fake::FakeDevice::load(&script).map_err(Fatal::system)?;
-            serve(&mut fake, std::io::stdin().lock(), &mut stdout)
+        Task::Fake { bundle, script } => {
+            let script = Script::load(&script).map_err(Fatal::system)?;
+            let bundle = Bundle::load(&bundle).map_err(Fatal::system)?;
+            fake::serve(&script, &bundle.manifest, std::io::stdin().lock(), &mut stdout).map_err(Fatal::system)
         }
     }
 }

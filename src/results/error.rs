@@ -3,6 +3,19 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Line and column in a file, both from 1, where they are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place(pub Option<(u64, u64)>);
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some((line, column)) => write!(f, ":{line}:{column}"),
+            None => Ok(()),
+        }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
     #[error("{path}: no such file or folder (expected a folder results/<device>, or a file <sweep>.csv or <sweep>.full.csv.zst)")]
@@ -21,8 +34,8 @@ pub enum ResultsError {
     DuplicateColumn { path: PathBuf, column: String },
     #[error("{path}:{line}: column {column}: {value:?} is not allowed (allowed: {allowed})")]
     BadCell { path: PathBuf, line: u64, column: String, value: String, allowed: String },
-    #[error("{path}: {message}")]
-    Provenance { path: PathBuf, message: String },
+    #[error("{path}{at}: {message} (`tilesmith sweep` writes this file; without it the CSV still loads)")]
+    Provenance { path: PathBuf, at: Place, message: String },
     #[error("cannot store a sweep called {name:?} (allowed: ascii letters, digits, `_`, `-` and `.`, not first, at most 100)")]
     SweepName { name: String },
     #[error("cannot store a case field or axis called {name:?}: {reason}")]

@@ -1,12 +1,16 @@
 //! Where a results file comes from: `<sweep>.yaml` beside it. A reader of the CSV can tell from it which device,
 //! driver, compiler and matrix the figures belong to, and how the sweep was run.
 
+#[cfg(feature = "compile")]
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::Row;
+#[cfg(feature = "compile")]
+use super::error::{Place, ResultsError};
 use crate::gpu::Capabilities;
 
 pub const PROVENANCE_SCHEMA: u32 = 1;
@@ -73,31 +77,49 @@ pub struct I1Agreement {
 
 /// Rows by verdict, most first.
 pub fn count_verdicts(rows: &[Row]) -> IndexMap<String, u64> {
-    let mut counts: IndexMap<String, u64> = IndexMap::new();
-    for row in rows {
-        *counts.entry(row.verdict_text()).or_default() += 1;
-    }
-    counts.sort_by(|name_a, n_a, name_b, n_b| n_b.cmp(n_a).then_with(|| name_a.cmp(name_b)));
-    counts
+    let mut tally = Tally::default();
+    rows.iter().for_each(|row| tally.add(row));
+    tally.verdicts()
 }
 
 /// Agreement on I1 per case, in the order of the rows.
 pub fn i1_agreement(rows: &[Row]) -> IndexMap<String, I1Agreement> {
-    let mut by_case: IndexMap<&str, IndexMap<&str, u64>> = IndexMap::new();
-    for row in rows {
+    let mut tally = Tally::default();
+    rows.iter().for_each(|row| tally.add(row));
+    tally.i1()
+}
+
+/// Counts while rows pass by.
+#[derive(Debug, Default)]
+pub struct Tally {
+    verdicts: IndexMap<String, u64>,
+    i1: IndexMap<String, IndexMap<String, u64>>,
+}
+
+impl Tally {
+    pub fn add(&mut self, row: &Row) {
+        *self.verdicts.entry(row.verdict_text()).or_default() += 1;
         if let Some(hash) = &row.i1_hash {
-            *by_case.entry(&row.case).or_default().entry(hash).or_default() += 1;
+            *self.i1.entry(row.case.clone()).or_default().entry(hash.clone()).or_default() += 1;
         }
     }
-    by_case
-        .into_iter()
-        .map(|(case, hashes)| {
+
+    pub fn verdicts(&self) -> IndexMap<String, u64> {
+        let mut counts = self.verdicts.clone();
+        counts.sort_by(|name_a, n_a, name_b, n_b| n_b.cmp(n_a).then_with(|| name_a.cmp(name_b)));
+        counts
+    }
+
+    pub fn i1(&self) -> IndexMap<String, I1Agreement> {
+        let agreement = |hashes: &IndexMap<String, u64>| {
             let ran = hashes.values().sum();
             // The smaller hash of two equally frequent ones, so that the order of rows does not matter.
-            let (hash, agree) = hashes.into_iter().max_by(|x, y| x.1.cmp(&y.1).then(y.0.cmp(x.0))).unwrap_or_default();
-            (case.to_string(), I1Agreement { hash: hash.to_string(), ran, agree })
-        })
-        .collect()
+            let most = hashes.iter().max_by(|x, y| x.1.cmp(y.1).then(y.0.cmp(x.0)));
+            let (hash, agree) = most.map(|(hash, n)| (hash.clone(), *n)).unwrap_or_default();
+            I1Agreement { hash, ran, agree }
+        };
+        self.i1.iter().map(|(case, hashes)| (case.clone(), agreement(hashes))).collect()
+    }
 }
 
 /// `2026-11-30T20:23:28Z`. Times before 1970 read as 1970.
@@ -119,15 +141,26 @@ pub fn rfc3339(time: SystemTime) -> String {
 
 #[cfg(feature = "compile")]
 impl Provenance {
-    pub fn to_yaml(&self) -> Result<String, String> {
-        serde_saphyr::to_string(self).map_err(|e| format!("cannot be written as YAML: {e}"))
+    /// `path` is for the message only.
+    pub fn to_yaml(&self, path: &Path) -> Result<String, ResultsError> {
+        let fault = |message: String| ResultsError::Provenance { path: path.to_path_buf(), at: Place(None), message };
+        serde_saphyr::to_string(self).map_err(|e| fault(format!("cannot be written as YAML: {e}")))
     }
 
-    pub fn from_yaml(text: &str) -> Result<Self, String> {
-        let read: Self = serde_saphyr::from_str(text).map_err(|e| e.to_string())?;
+    /// `path` is for the message only.
+    pub fn from_yaml(text: &str, path: &Path) -> Result<Self, ResultsError> {
+        let fault = |at, message| ResultsError::Provenance { path: path.to_path_buf(), at: Place(at), message };
+        let read: Self = serde_saphyr::from_str(text).map_err(|e| {
+            let at = e.location().map(|l| (l.line(), l.column()));
+            // The place is in front already.
+            let message = e.without_snippet().render();
+            let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
+            fault(at, message.to_string())
+        })?;
         if read.schema > PROVENANCE_SCHEMA {
             let schema = read.schema;
-            return Err(format!("schema {schema} is newer than this tilesmith knows (allowed: up to {PROVENANCE_SCHEMA}; update tilesmith)"));
+            let message = format!("schema {schema} is newer than this tilesmith knows, {PROVENANCE_SCHEMA}: update tilesmith");
+            return Err(fault(None, message));
         }
         Ok(read)
     }
@@ -216,20 +249,22 @@ pub(crate) mod tests {
     #[cfg(feature = "compile")]
     #[test]
     fn yaml_round_trip() {
+        let path = Path::new("quick.yaml");
         let written = provenance();
-        let text = written.to_yaml().unwrap();
-        let read = Provenance::from_yaml(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let text = written.to_yaml(path).unwrap();
+        let read = Provenance::from_yaml(&text, path).unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert_eq!(read, written);
     }
 
     #[cfg(feature = "compile")]
     #[test]
     fn later_keys_are_accepted_and_later_schemas_refused() {
-        let text = provenance().to_yaml().unwrap();
+        let path = Path::new("quick.yaml");
+        let text = provenance().to_yaml(path).unwrap();
         let grown = format!("{text}\nclock_mhz: 1980\n");
-        assert_eq!(Provenance::from_yaml(&grown).unwrap(), provenance());
+        assert_eq!(Provenance::from_yaml(&grown, path).unwrap(), provenance());
         let later = text.replacen("schema: 1", "schema: 9", 1);
-        let message = Provenance::from_yaml(&later).unwrap_err();
-        assert!(message.starts_with("schema 9 is newer"), "{message}");
+        let message = Provenance::from_yaml(&later, path).unwrap_err().to_string();
+        assert!(message.starts_with("quick.yaml: schema 9 is newer"), "{message}");
     }
 }

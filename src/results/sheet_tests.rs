@@ -71,10 +71,19 @@ fn bad_files_are_told_where_and_what_is_allowed() {
         let message = read(&format!("{header}{body}")).unwrap_err();
         assert_eq!(message, want);
     };
-    says("c1,1,k,v,8,8,1,admitted,,,fast\n", "quick.csv:2: column time_ns: \"fast\" is not allowed (allowed: a finite number, or nothing)");
-    says("c1,1,k,v,8,8,1,admitted,,,NaN\n", "quick.csv:2: column time_ns: \"NaN\" is not allowed (allowed: a finite number, or nothing)");
+    says(
+        "c1,1,k,v,8,8,1,admitted,,,fast\n",
+        "quick.csv:2: column time_ns: \"fast\" is not allowed (allowed: a finite number, or nothing)",
+    );
+    says(
+        "c1,1,k,v,8,8,1,admitted,,,NaN\n",
+        "quick.csv:2: column time_ns: \"NaN\" is not allowed (allowed: a finite number, or nothing)",
+    );
     says("c1,x,k,v,8,8,1,admitted,,,\n", "quick.csv:2: column c_in: \"x\" is not allowed (allowed: an integer, or nothing)");
-    says("c1,1,k,v,0,8,1,admitted,,,\n", "quick.csv:2: column local_x: \"0\" is not allowed (allowed: an integer from 1 to 4294967295)");
+    says(
+        "c1,1,k,v,0,8,1,admitted,,,\n",
+        "quick.csv:2: column local_x: \"0\" is not allowed (allowed: an integer from 1 to 4294967295)",
+    );
     says(
         "c1,1,k,v,8,8,1,admitted,,,\nc1,1,k,v,8,8,1,fine,,,\n",
         "quick.csv:3: column verdict: \"fine\" is not allowed (allowed: admitted, rejected, unstable, inapplicable, untested)",
@@ -110,7 +119,8 @@ fn what_is_not_finite_was_not_measured() {
 
 #[test]
 fn three_hundred_thousand_rows_take_seconds() {
-    let rows: Vec<Row> = (0..300_000u32).map(|i| Row { rounds: i, ..row("48-96-16x16", "conv2d_pw_f16_tex3d_f32_buf_2x2x8") }).collect();
+    let rows: Vec<Row> =
+        (0..300_000u32).map(|i| Row { rounds: i, ..row("48-96-16x16", "conv2d_pw_f16_tex3d_f32_buf_2x2x8") }).collect();
     let start = Instant::now();
     let text = written(&rows);
     let sheet = read(&text).unwrap();

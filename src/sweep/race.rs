@@ -15,8 +15,8 @@ pub const LEVEL: Level = Level::P99;
 #[derive(Debug, Clone)]
 pub struct KeptBlock {
     pub is_disturbed: bool,
-    /// Geometric mean of the four canary times, nanoseconds.
-    pub canary_ns: f32,
+    /// Canary times of the block, `[arithmetic, bandwidth]`: geometric mean of before and after.
+    pub canary_ns: [f32; 2],
     /// Candidate and nanoseconds per dispatch, in the order of execution.
     pub samples: Vec<(u32, f32)>,
 }
@@ -110,13 +110,12 @@ impl Race {
             return liars;
         }
         self.redos = 0;
-        let canary = block.canary_before_ns.iter().chain(&block.canary_after_ns);
-        let log_canary: f64 = canary.map(|ns| ns.ln()).sum::<f64>() / 4.0;
+        let canary = |k: usize| (block.canary_before_ns[k] * block.canary_after_ns[k]).sqrt() as f32;
         let sane = |time_ns: f64| time_ns.is_finite() && time_ns > 0.0;
         let samples = block.samples.iter().filter(|s| s.output_ok && sane(s.time_ns));
         let kept = KeptBlock {
             is_disturbed,
-            canary_ns: log_canary.exp() as f32,
+            canary_ns: [canary(0), canary(1)],
             samples: samples.map(|s| (s.candidate as u32, s.time_ns as f32)).collect(),
         };
         for sample in block.samples.iter().filter(|s| s.doubt.is_some()) {
@@ -298,6 +297,7 @@ impl Race {
 pub struct Pairs {
     pub times_ns: Vec<f64>,
     pub pivot_ns: Vec<f64>,
+    /// One number for the machine's mood: the geometric mean of both canaries.
     pub canary_ns: Vec<f64>,
 }
 
@@ -319,7 +319,7 @@ fn pair_up(blocks: &[KeptBlock], pivot: u32) -> HashMap<u32, Pairs> {
             let entry = pairs.entry(candidate).or_default();
             entry.times_ns.push(f64::from(time_ns));
             entry.pivot_ns.push(f64::from(pivot_ns));
-            entry.canary_ns.push(f64::from(block.canary_ns));
+            entry.canary_ns.push((f64::from(block.canary_ns[0]) * f64::from(block.canary_ns[1])).sqrt());
         }
     }
     pairs

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use crate::gpu::{Buffer, Commands, DescriptorKind, DescriptorSets, Device, GpuError, Memory, Pipeline, PipelineLayout, Resource};
 
+use crate::matrix::Dtype;
+use crate::ops::layout::{Allocation, POISON};
+
 use super::bundle::Bundle;
 use super::clock::Clock;
 use super::serve::Fatal;
@@ -40,6 +43,20 @@ pub struct Region {
     pub n_texels: u32,
     pub first_texel: u32,
     pub poison: u32,
+}
+
+impl Region {
+    pub fn of(allocation: &Allocation) -> Self {
+        Self {
+            layout_kind: u32::from(!allocation.layout.is_image()),
+            dtype: u32::from(allocation.dtype == Dtype::F16),
+            dims: allocation.dims.map(|d| d as u32),
+            alloc: allocation.allocated,
+            n_texels: allocation.n_texels() as u32,
+            first_texel: allocation.first_texel,
+            poison: POISON.word(allocation.dtype),
+        }
+    }
 }
 
 struct Canary {

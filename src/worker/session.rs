@@ -1,6 +1,7 @@
 //! The engine on a real device: takes orders apart into benches and candidates, and keeps what outlives an order
 //! (pipelines, the canary, the clock). What happens to one candidate is in [`super::bench`].
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use super::bench::{Bench, BenchError};
 use super::bundle::Bundle;
 use super::clock::Clock;
 use super::harness::Harness;
-use super::pipelines::Pipelines;
+use super::pipelines::{PipelineKey, Pipelines};
 use super::protocol::{Block, Event, Order, PROTOCOL_VERSION, Replayed, Verified};
 use super::references::References;
 use super::serve::{Engine, Fatal, Outlet};
@@ -48,6 +49,8 @@ pub struct Context {
     pub references: References,
     pub spent: Spent,
     pub push_bytes: u32,
+    /// Pipelines that were dispatched before: their compiling is over, also on drivers that do it then.
+    pub warmed: HashSet<PipelineKey>,
 }
 
 impl Context {
@@ -84,6 +87,7 @@ impl Session {
             references: References::default(),
             spent: Spent::default(),
             push_bytes,
+            warmed: HashSet::new(),
             bundle,
             device,
             clock,
@@ -114,7 +118,7 @@ impl Session {
                 Ok(Some(Verdict::new(Status::Untested, Kind::NotDiscriminating, why)))
             }
             Err(BenchError::Gpu(e)) => Err(Fatal::device_failed(e)),
-            Err(BenchError::Case(e)) => Err(Fatal::system(e)),
+            Err(e @ (BenchError::Case(_) | BenchError::NoOutput)) => Err(Fatal::system(e)),
         }
     }
 

@@ -1,0 +1,254 @@
+//! Size buckets: splits a set of points by thresholds on products of case features until every bucket has a pick
+//! near its best. Greedy and small: a better learner replaces [`Plan::learn`] and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::condition::{Comparison, Condition, Product, When};
+use super::evidence::{Board, Candidate};
+
+/// What buckets may be told apart by, at every resize.
+const DISPATCH_PRODUCTS: [&[&str]; 5] = [
+    &["w_out", "h_out", "batch"],
+    &["c_out"],
+    &["c_in"],
+    &["c_in", "c_out"],
+    &["c_out", "w_out", "h_out", "batch"],
+];
+
+/// What weights may be packed by: no size is known then.
+const PACK_PRODUCTS: [&[&str]; 3] = [&["c_out"], &["c_in"], &["c_in", "c_out"]];
+
+/// Eight buckets at most: few rules, near the oracle.
+const MAX_DEPTH: u32 = 3;
+
+/// Thresholds tried on one product; more than this would fit noise.
+const MAX_THRESHOLDS: usize = 16;
+
+/// What a point without any confirmed pick costs, as the logarithm of a slowdown: a bucket is split for it
+/// before it is given up to the fallback row.
+const LOG_UNSERVED: f64 = 1.4;
+
+/// A size bucket and what was picked for it.
+#[derive(Debug, Clone)]
+pub struct Bucket {
+    pub when: When,
+    pub points: Vec<usize>,
+    /// `None`: no candidate is confirmed in every case; the fallback row answers.
+    pub pick: Option<usize>,
+}
+
+/// A decision of the pack axes with everything that follows from it.
+#[derive(Debug, Clone)]
+pub struct PackPlan {
+    pub when: When,
+    pub values: BTreeMap<String, String>,
+    pub points: Vec<usize>,
+    pub buckets: Vec<Bucket>,
+    pub fallback: usize,
+}
+
+/// A whole section before it becomes rows.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub packs: Vec<PackPlan>,
+}
+
+impl Plan {
+    /// `None` when no candidate could stand as a fallback on `points`.
+    pub fn learn(board: &Board<'_>, points: &[usize]) -> Option<Plan> {
+        if points.is_empty() {
+            return None;
+        }
+        let packs: BTreeSet<BTreeMap<String, String>> = board.candidates.iter().map(Candidate::pack).collect();
+        let home = board.candidates.iter().find(|c| c.reference).map(Candidate::pack);
+        let best = |when: &When, points: &[usize]| -> Option<(PackPlan, f64)> {
+            let plans = packs.iter().filter_map(|values| {
+                let plan = pack_plan(board, when, values, points)?;
+                // Within the tie, weights stay packed as the reference has them.
+                let bonus = if home.as_ref() == Some(values) { board.log_tie * points.len() as f64 } else { 0.0 };
+                let cost = cost(board, &plan);
+                Some((plan, cost, cost - bonus))
+            });
+            plans.min_by(|a, b| a.2.total_cmp(&b.2)).map(|(plan, cost, _)| (plan, cost))
+        };
+        let (whole, whole_cost) = best(&When::always(), points)?;
+        let mut chosen = (vec![whole], 0.0);
+        if packs.len() > 1 {
+            for split in splits(board, points, &PACK_PRODUCTS) {
+                let high = best(&When::always().and(split.condition(Comparison::AtLeast)), &split.high);
+                let low = best(&When::always().and(split.condition(Comparison::Below)), &split.low);
+                let (Some((high, high_cost)), Some((low, low_cost))) = (high, low) else { continue };
+                let gain = whole_cost - high_cost - low_cost;
+                if high.values != low.values && gain >= split.least_gain(board.log_tie) && gain > chosen.1 {
+                    chosen = (vec![high, low], gain);
+                }
+            }
+        }
+        Some(Plan { packs: chosen.0 })
+    }
+
+    /// The candidate that a table of this plan picks for a case.
+    pub fn pick(&self, features: &BTreeMap<String, i64>) -> Option<usize> {
+        let pack = self.packs.iter().find(|p| p.when.holds(features))?;
+        let bucket = pack.buckets.iter().find(|b| b.when.holds(features));
+        Some(bucket.and_then(|b| b.pick).unwrap_or(pack.fallback))
+    }
+}
+
+/// The candidates of `pack` that are confirmed on all `points`, best first, those not timed everywhere last.
+pub fn ranking(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[usize]) -> Vec<usize> {
+    let confirmed = |i: &usize| {
+        let candidate = &board.candidates[*i];
+        candidate.confirmed_on(points) && candidate.pack() == *pack
+    };
+    let mut ranked: Vec<usize> = (0..board.candidates.len()).filter(confirmed).collect();
+    let mean = |i: usize| board.candidates[i].mean_log_regret(points).unwrap_or(f64::INFINITY);
+    ranked.sort_by(|a, b| mean(*a).total_cmp(&mean(*b)).then(a.cmp(b)));
+    ranked
+}
+
+/// The best of `ranked`, or what is to be preferred within the tie: the incumbent, the reference, fewer registers.
+fn pick(board: &Board<'_>, ranked: &[usize], points: &[usize]) -> Option<usize> {
+    let mean = |i: usize| board.candidates[i].mean_log_regret(points);
+    let best = mean(*ranked.first()?)?;
+    let tied = ranked.iter().copied().filter(|i| mean(*i).is_some_and(|m| m <= best + board.log_tie));
+    tied.min_by_key(|i| {
+        let candidate = &board.candidates[*i];
+        let n_incumbent = points.iter().filter(|p| candidate.proofs[**p].incumbent).count();
+        (std::cmp::Reverse(n_incumbent), !candidate.reference, candidate.registers.unwrap_or(u32::MAX))
+    })
+}
+
+/// The row that answers where no rule does: the reference; else the confirmed candidate with the least worst
+/// regret; else the reference as merely admitted.
+pub fn fallback(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[usize]) -> Option<usize> {
+    let ranked = ranking(board, pack, points);
+    let worst = |i: usize| {
+        let regrets = points.iter().map(|p| board.candidates[i].proofs[*p].log_regret.unwrap_or(f64::INFINITY));
+        regrets.fold(0.0, f64::max)
+    };
+    let reference = ranked.iter().copied().find(|i| board.candidates[*i].reference);
+    let steady = || ranked.iter().copied().min_by(|a, b| worst(*a).total_cmp(&worst(*b)));
+    let admitted = |c: &Candidate| c.reference && !c.denied && points.iter().all(|p| c.proofs[*p].admitted);
+    let unconfirmed = || board.candidates.iter().position(|c| admitted(c) && c.pack() == *pack);
+    reference.or_else(steady).or_else(unconfirmed)
+}
+
+fn pack_plan(
+    board: &Board<'_>,
+    when: &When,
+    values: &BTreeMap<String, String>,
+    points: &[usize],
+) -> Option<PackPlan> {
+    let fallback = fallback(board, values, points)?;
+    let mut buckets = Vec::new();
+    grow(board, values, When::always(), points.to_vec(), MAX_DEPTH, &mut buckets);
+    Some(PackPlan { when: when.clone(), values: values.clone(), points: points.to_vec(), buckets, fallback })
+}
+
+/// Sum of the logarithms of the regrets of what the plan picks.
+fn cost(board: &Board<'_>, plan: &PackPlan) -> f64 {
+    let bucket_cost = |bucket: &Bucket| -> f64 {
+        let pick = &board.candidates[bucket.pick.unwrap_or(plan.fallback)];
+        bucket.points.iter().map(|p| pick.proofs[*p].log_regret.unwrap_or(LOG_UNSERVED)).sum()
+    };
+    plan.buckets.iter().map(bucket_cost).sum()
+}
+
+fn grow(
+    board: &Board<'_>,
+    pack: &BTreeMap<String, String>,
+    when: When,
+    points: Vec<usize>,
+    depth: u32,
+    buckets: &mut Vec<Bucket>,
+) {
+    let here = best_sum(board, pack, &points);
+    if depth > 0 {
+        let mut best: Option<(Split, f64)> = None;
+        for split in splits(board, &points, &DISPATCH_PRODUCTS) {
+            let there = best_sum(board, pack, &split.high).unwrap_or(split.high.len() as f64 * LOG_UNSERVED)
+                + best_sum(board, pack, &split.low).unwrap_or(split.low.len() as f64 * LOG_UNSERVED);
+            let gain = here.unwrap_or(points.len() as f64 * LOG_UNSERVED) - there;
+            let least = if here.is_none() { f64::MIN_POSITIVE } else { split.least_gain(board.log_tie) };
+            if gain >= least && best.as_ref().is_none_or(|(_, g)| gain > *g) {
+                best = Some((split, gain));
+            }
+        }
+        if let Some((split, _)) = best {
+            let high = when.and(split.condition(Comparison::AtLeast));
+            let low = when.and(split.condition(Comparison::Below));
+            grow(board, pack, high, split.high, depth - 1, buckets);
+            grow(board, pack, low, split.low, depth - 1, buckets);
+            return;
+        }
+    }
+    let pick = pick(board, &ranking(board, pack, &points), &points);
+    buckets.push(Bucket { when, points, pick });
+}
+
+/// The least sum of logarithms of regret that one confirmed candidate reaches on all `points`.
+fn best_sum(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[usize]) -> Option<f64> {
+    let best = *ranking(board, pack, points).first()?;
+    board.candidates[best].mean_log_regret(points).map(|m| m * points.len() as f64)
+}
+
+/// A threshold on a product, and the points on either side.
+struct Split {
+    product: Product,
+    bound: u64,
+    high: Vec<usize>,
+    low: Vec<usize>,
+}
+
+impl Split {
+    fn condition(&self, comparison: Comparison) -> Condition {
+        Condition { product: self.product.clone(), comparison, bound: self.bound }
+    }
+
+    /// A split must earn the tie on each point of its smaller side, or it fits noise.
+    fn least_gain(&self, log_tie: f64) -> f64 {
+        (log_tie * self.high.len().min(self.low.len()) as f64).max(f64::MIN_POSITIVE)
+    }
+}
+
+fn splits(board: &Board<'_>, points: &[usize], products: &[&[&str]]) -> Vec<Split> {
+    let mut all = Vec::new();
+    for names in products {
+        let known = |p: &usize| names.iter().all(|n| board.points[*p].features.contains_key(*n));
+        if !points.iter().all(known) {
+            continue;
+        }
+        let product = Product::of(names);
+        let value = |p: usize| product.value(&board.points[p].features);
+        let values: Vec<u64> = points.iter().map(|p| value(*p)).collect::<BTreeSet<_>>().into_iter().collect();
+        let gaps: Vec<&[u64]> = values.windows(2).collect();
+        let step = gaps.len().div_ceil(MAX_THRESHOLDS).max(1);
+        for gap in gaps.iter().step_by(step) {
+            let bound = between(gap[0], gap[1]);
+            let (high, low) = points.iter().partition(|p| value(**p) >= bound);
+            all.push(Split { product: product.clone(), bound, high, low });
+        }
+    }
+    all
+}
+
+/// The geometric middle of two measured values: above `low`, at most `high`.
+fn between(low: u64, high: u64) -> u64 {
+    let middle = (u128::from(low) * u128::from(high)).isqrt() + 1;
+    u64::try_from(middle).unwrap_or(high).clamp(low.saturating_add(1), high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_lie_between_what_was_measured() {
+        for (low, high) in [(0, 1), (1, 2), (64, 4096), (7, 8), (u64::MAX - 1, u64::MAX)] {
+            let bound = between(low, high);
+            assert!(low < bound && bound <= high, "{low} {bound} {high}");
+        }
+        assert_eq!(between(64, 4096), 513);
+    }
+}

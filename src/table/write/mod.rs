@@ -1,0 +1,87 @@
+//! A table as files: JSON with all evidence, Rust and C++ with what a query needs. All are written beside and
+//! renamed, and equal tables give equal bytes.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::schema::Table;
+
+mod cpp;
+mod json;
+mod pool;
+mod rust;
+
+pub use cpp::cpp;
+pub use json::{from_json, json};
+pub use rust::rust;
+
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    #[error("cannot write {path}: {source}")]
+    Write { path: PathBuf, source: std::io::Error },
+    #[error("cannot read {path}: {source}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path}: {source}; `tilesmith table` writes it anew")]
+    Parse { path: PathBuf, source: serde_json::Error },
+    #[error("{path}: schema {given} is not known (allowed: {}); use the tilesmith that wrote it, or write it anew", super::schema::TABLE_SCHEMA)]
+    Schema { path: PathBuf, given: u64 },
+}
+
+/// The table's files by name, `<kernel>.json`, `.rs` and `.hpp`, with their text.
+pub fn files(table: &Table) -> [(String, String); 3] {
+    let name = |extension: &str| format!("{}.{extension}", table.kernel);
+    [(name("json"), json(table)), (name("rs"), rust(table)), (name("hpp"), cpp(table))]
+}
+
+/// Writes all files into `dir`; returns their paths.
+pub fn save(table: &Table, dir: &Path) -> Result<Vec<PathBuf>, WriteError> {
+    let mut paths = Vec::new();
+    for (name, text) in files(table) {
+        let path = dir.join(name);
+        write_whole(&path, &text).map_err(|source| WriteError::Write { path: path.clone(), source })?;
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+/// Those of the table's files in `dir` that are missing or say something else.
+pub fn outdated(table: &Table, dir: &Path) -> Result<Vec<PathBuf>, WriteError> {
+    let mut old = Vec::new();
+    for (name, text) in files(table) {
+        let path = dir.join(name);
+        match std::fs::read(&path) {
+            Ok(bytes) if bytes == text.as_bytes() => {}
+            Ok(_) => old.push(path),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => old.push(path),
+            Err(source) => return Err(WriteError::Read { path, source }),
+        }
+    }
+    Ok(old)
+}
+
+pub fn load(path: &Path) -> Result<Table, WriteError> {
+    let text = std::fs::read_to_string(path).map_err(|source| WriteError::Read { path: path.into(), source })?;
+    let parse = |source| WriteError::Parse { path: path.into(), source };
+    let value: serde_json::Value = serde_json::from_str(&text).map_err(parse)?;
+    let given = value.get("schema").and_then(serde_json::Value::as_u64);
+    if let Some(given) = given.filter(|g| *g != u64::from(super::schema::TABLE_SCHEMA)) {
+        return Err(WriteError::Schema { path: path.into(), given });
+    }
+    from_json(&text).map_err(parse)
+}
+
+fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+    let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(dir)?;
+    let mut file = tempfile::Builder::new().permissions(readable()).tempfile_in(dir)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|e| e.error)?;
+    Ok(())
+}
+
+/// Tables are committed and read by others; a temporary file's own mode keeps them out.
+fn readable() -> std::fs::Permissions {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::Permissions::from_mode(0o644)
+}

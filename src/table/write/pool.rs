@@ -1,0 +1,67 @@
+//! What the Rust and the C++ writer share: rows written once and named by index, features named by index,
+//! field names that are no keyword.
+
+use std::collections::BTreeMap;
+
+use crate::table::condition::Product;
+use crate::table::schema::{Pack, Rule, Table, TableRow};
+
+/// All rows of a table, each once, in a fixed order.
+pub struct Pool<'t> {
+    table: &'t Table,
+    rows: Vec<&'t TableRow>,
+    index: BTreeMap<String, usize>,
+}
+
+impl<'t> Pool<'t> {
+    pub fn of(table: &'t Table) -> Self {
+        let mut all: BTreeMap<String, &TableRow> = BTreeMap::new();
+        for pack in table.classes.values().flat_map(|c| c.values()).flat_map(|s| &s.pack) {
+            let rules = pack.dispatch.iter().map(|r| &r.row);
+            for row in rules.chain([&pack.fallback.row]).chain(pack.alternatives.values()) {
+                all.insert(key(row), row);
+            }
+        }
+        let index = all.keys().cloned().enumerate().map(|(i, k)| (k, i)).collect();
+        Self { table, rows: all.into_values().collect(), index }
+    }
+
+    pub fn rows(&self) -> &[&'t TableRow] {
+        &self.rows
+    }
+
+    pub fn index(&self, row: &TableRow) -> usize {
+        self.index.get(&key(row)).copied().unwrap_or(0)
+    }
+
+    /// The rows to try when the rule's own cannot run, without the pack's fallback row.
+    pub fn spares(&self, pack: &Pack, rule: &Rule) -> Vec<usize> {
+        rule.row.fallback.iter().filter_map(|id| pack.alternatives.get(id)).map(|row| self.index(row)).collect()
+    }
+
+    /// Positions in the table's features. A feature that no case has counts as zero; its position is past the last.
+    pub fn features(&self, product: &Product) -> Vec<usize> {
+        let n_features = self.table.features.len();
+        product.0.iter().map(|n| self.table.features.iter().position(|f| f == n).unwrap_or(n_features)).collect()
+    }
+}
+
+/// All that a row says, but for its fallback order, which belongs to the rule.
+fn key(row: &TableRow) -> String {
+    let bare = TableRow { fallback: Vec::new(), ..row.clone() };
+    format!("{} {bare:?}", bare.id())
+}
+
+/// `name` as an identifier of both languages; `escape` makes a keyword harmless.
+pub fn identifier(name: &str, keywords: &[&str], escape: impl Fn(&str) -> String) -> String {
+    let mut word: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if word.bytes().next().is_none_or(|b| b.is_ascii_digit()) {
+        word.insert(0, '_');
+    }
+    if keywords.contains(&word.as_str()) { escape(&word) } else { word }
+}
+
+/// One line of text that may stand in a comment.
+pub fn comment(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

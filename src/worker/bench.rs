@@ -1,0 +1,526 @@
+//! One case and one given class on the device: every candidate of the class is verified, timed and replayed here.
+//! Records and runs; what an output means is [`super::judgement`]'s.
+
+use std::time::Instant;
+
+use crate::gpu::{Commands, DescriptorSets, GpuError};
+use crate::matrix::{Binding, Dtype, Role};
+use crate::ops::case::{Activation, CaseError};
+use crate::ops::families::{ProbeError, probe_check};
+use crate::ops::inspection::Inspection;
+use crate::ops::layout::LayoutError;
+use crate::ops::{Case, Family, OperandSet, hash};
+use crate::verify::{Kind, Status, Verdict};
+
+use super::harness::MAX_RECORDS;
+use super::judgement::{Judge, Outcome};
+use super::pipelines::PipelineKey;
+use super::protocol::{Replayed, Sample, Verified};
+use super::serve::Fatal;
+use super::session::Context;
+use super::site::Site;
+
+/// Dispatches of the first, rough timing.
+const PROBE_BATCH: u32 = 3;
+/// A submission is kept below this, as some drivers end one that takes a second or two.
+const SUBMIT_CAP_NS: f64 = 250e6;
+/// Dispatches in one sample at most.
+const MAX_BATCH: u32 = 4096;
+
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    #[error("{0}")]
+    Case(String),
+    #[error("{0}")]
+    NotDiscriminating(String),
+    #[error("no binding has the role output")]
+    NoOutput,
+}
+
+impl From<CaseError> for BenchError {
+    fn from(e: CaseError) -> Self {
+        BenchError::Case(e.to_string())
+    }
+}
+
+impl From<LayoutError> for BenchError {
+    fn from(e: LayoutError) -> Self {
+        BenchError::Case(e.to_string())
+    }
+}
+
+impl From<ProbeError> for BenchError {
+    fn from(e: ProbeError) -> Self {
+        BenchError::NotDiscriminating(e.to_string())
+    }
+}
+
+/// One operation of one site: sites are the case itself (0) and the probes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Run {
+    pub site: usize,
+    pub operation: usize,
+}
+
+/// How a candidate is dispatched for a run.
+struct Dispatch {
+    key: PipelineKey,
+    set: usize,
+    groups: [u32; 3],
+}
+
+pub struct Bench {
+    case: usize,
+    class: String,
+    // Before the sites: sets go before what they point at.
+    sets: DescriptorSets,
+    sites: Vec<Site>,
+    judge: Judge,
+    commands: Commands,
+    /// Dispatches in one sample, the same for all candidates of the bench; 0 until calibrated.
+    batch: u32,
+
+}
+
+impl Bench {
+    /// Makes operands, references and tensors for a case and class.
+    pub fn new(context: &mut Context, case: usize, class: &str) -> Result<Self, BenchError> {
+        let manifest = &context.bundle.manifest;
+        let seed = manifest.seed;
+        let sweep_case = manifest
+            .cases
+            .get(case)
+            .ok_or_else(|| BenchError::Case(format!("no case {case} in the bundle")))?
+            .clone();
+        let members: Vec<_> = manifest.variants.iter().map(|v| &v.variant).filter(|v| v.given_class() == class).collect();
+        let accumulate = members.first().map_or(Dtype::F32, |v| v.accumulate);
+        let mut bindings: Vec<Vec<Binding>> = members.iter().map(|v| v.bindings.clone()).collect();
+        bindings.sort_by_key(|list| format!("{list:?}"));
+        bindings.dedup();
+        let storage = bindings
+            .iter()
+            .flatten()
+            .find(|b| b.role == Role::Output)
+            .map(|b| b.dtype)
+            .ok_or(BenchError::NoOutput)?;
+
+        context.references.turn_to(case);
+        let cases: Vec<Case> = std::iter::once(sweep_case.case.clone()).chain(sweep_case.probes.iter().cloned()).collect();
+        let max_sets = (cases.len() * 8 * bindings.len().max(1)) as u32;
+        let mut sets = DescriptorSets::new(&context.device, max_sets)?;
+        let mut judge = Judge::new(storage, accumulate, seed);
+        let mut sites = Vec::new();
+        for (i, case) in cases.iter().enumerate() {
+            let plain = case.without_activation();
+            let mut site = Site::new(context, &mut sets, case, &bindings)?;
+            // Structure families run without an activation, which would hide faults; a probe's second set
+            // runs with one, so that each is met on the fast path or on the general one.
+            let activated = if site.shape.stride == 1 && site.shape.padding == 0 { Activation::Clamp } else { Activation::Relu };
+            let operations: Vec<(Family, OperandSet, Case)> = if i == 0 {
+                vec![
+                    (Family::I1, OperandSet::A, plain.clone()),
+                    (Family::I1, OperandSet::B, plain.clone()),
+                    (Family::I2, OperandSet::A, plain.clone()),
+                    (Family::R, OperandSet::A, case.clone()),
+                    (Family::R, OperandSet::B, case.clone()),
+                ]
+            } else {
+                vec![
+                    (Family::I1, OperandSet::A, plain.clone()),
+                    (Family::I1, OperandSet::B, with_activation(&plain, activated)?),
+                ]
+            };
+            for (family, set, case) in operations {
+                let operands = context.references.operands(&case, family, set, seed, storage)?;
+                if set == OperandSet::A {
+                    probe_check(&site.shape, family, &operands, storage, accumulate)?;
+                }
+                let given = case.id == plain.id && family == Family::I1;
+                let expected = given
+                    .then(|| sweep_case.expected_i1.get(i).and_then(|pair| hash::from_text(&pair[set as usize])))
+                    .flatten();
+                let run = Run { site: i, operation: site.operations.len() };
+                judge
+                    .expect(run, &case, (family, set), expected, &mut context.references)
+                    .map_err(BenchError::Case)?;
+                site.add_operation(context, &mut sets, &bindings, case, (family, set), &operands)?;
+            }
+            sites.push(site);
+        }
+        let commands = Commands::new(&context.device, 4)?;
+        Ok(Self { case, class: class.to_owned(), sets, sites, judge, commands, batch: 0 })
+    }
+
+    pub fn is_for(&self, case: usize, class: &str) -> bool {
+        self.case == case && self.class == class
+    }
+
+    fn all_runs(&self) -> Vec<Run> {
+        let of_site = |(site, s): (usize, &Site)| (0..s.operations.len()).map(move |operation| Run { site, operation });
+        self.sites.iter().enumerate().flat_map(of_site).collect()
+    }
+
+    /// The runs of one family on the case itself, set A first.
+    fn runs_of(&self, family: Family) -> Vec<Run> {
+        let operations = self.sites[0].operations.iter().enumerate();
+        operations.filter(|(_, o)| o.family == family).map(|(operation, _)| Run { site: 0, operation }).collect()
+    }
+
+    /// How a candidate is dispatched for a run. Probes are smaller than any tile row, so they run at the declared local
+    /// size, unshrunk: the same pipeline, with most of its invocations outside.
+    fn dispatch(&self, context: &Context, candidate: usize, run: Run) -> Result<Dispatch, Fatal> {
+        let manifest = &context.bundle.manifest;
+        let candidate = &manifest.candidates[candidate];
+        let variant = &manifest.variants[candidate.variant].variant;
+        let operation = &self.sites[run.site].operations[run.operation];
+        let grid = variant
+            .grid
+            .size(|name| operation.features.get(name).copied())
+            .ok_or_else(|| Fatal::system(format!("the grid of {} cannot be computed for {}", variant.name, operation.case.id)))?;
+        let local = if run.site == 0 { manifest.shrink.apply(candidate.local, grid) } else { candidate.local };
+        let set = operation
+            .descriptor_set(&variant.bindings)
+            .ok_or_else(|| Fatal::system(format!("no descriptors for the bindings of {}", variant.name)))?;
+        Ok(Dispatch {
+            key: PipelineKey { variant: candidate.variant, local, spec: operation.spec.clone() },
+            set,
+            groups: std::array::from_fn(|a| grid[a].div_ceil(local[a].max(1)).max(1)),
+        })
+    }
+
+    fn keys(&self, context: &Context, candidate: usize) -> Result<Vec<PipelineKey>, Fatal> {
+        let mut keys = Vec::new();
+        for run in self.all_runs() {
+            let key = self.dispatch(context, candidate, run)?.key;
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Makes the pipelines of these candidates, in parallel.
+    pub fn prepare(&self, context: &mut Context, candidates: &[usize]) -> Result<(), Fatal> {
+        let mut keys = Vec::new();
+        for &candidate in candidates {
+            keys.extend(self.keys(context, candidate)?);
+        }
+        let start = Instant::now();
+        let Context { pipelines, bundle, push_bytes, .. } = context;
+        let n_made = pipelines.prepare(bundle, &keys, *push_bytes)?;
+        if n_made > 0 {
+            context.spent.compile += start.elapsed();
+        }
+        Ok(())
+    }
+
+    /// Dispatches one workgroup with each pipeline that was never used: some drivers compile only then. Returns milliseconds.
+    fn warm_up(&mut self, context: &mut Context, candidate: usize) -> Result<f64, Fatal> {
+        let mut fresh = Vec::new();
+        for run in self.all_runs() {
+            let dispatch = self.dispatch(context, candidate, run)?;
+            let known = context.warmed.contains(&dispatch.key) || fresh.iter().any(|(_, d): &(Run, Dispatch)| d.key == dispatch.key);
+            if !known && context.pipelines.get(&dispatch.key).is_ok() {
+                fresh.push((run, dispatch));
+            }
+        }
+        if fresh.is_empty() {
+            return Ok(0.0);
+        }
+        let mut record = || -> Result<std::time::Duration, GpuError> {
+            self.commands.begin()?;
+            for (run, dispatch) in &fresh {
+                if let Ok(pipeline) = context.pipelines.get(&dispatch.key) {
+                    let push = &self.sites[run.site].operations[run.operation].push;
+                    self.commands.dispatch(pipeline, &self.sets, dispatch.set, push, [1, 1, 1]);
+                    self.commands.barrier();
+                }
+            }
+            self.commands.end()?;
+            self.commands.run()
+        };
+        let host = record().map_err(Fatal::device_failed)?;
+        context.spent.compile += host;
+        context.warmed.extend(fresh.into_iter().map(|(_, d)| d.key));
+        Ok(host.as_secs_f64() * 1e3)
+    }
+
+    /// Records replays of these runs into records 0, 1, 2 ... and runs them. `timed` appends a short timed batch of a
+    /// run; its nanoseconds per dispatch come back where the device has timestamps.
+    fn execute(
+        &mut self,
+        context: &mut Context,
+        candidate: usize,
+        runs: &[Run],
+        timed: Option<(Run, u32)>,
+    ) -> Result<(Vec<Inspection>, Option<f64>), Fatal> {
+        let mut dispatches = Vec::with_capacity(runs.len());
+        for &run in runs {
+            dispatches.push((run, self.dispatch(context, candidate, run)?));
+        }
+        let timed = match timed {
+            Some((run, batch)) => Some((run, self.dispatch(context, candidate, run)?, batch)),
+            None => None,
+        };
+        let lookup = |key: &PipelineKey| context.pipelines.get(key).map_err(Fatal::device_failed);
+        let harness = &context.harness;
+        let mut record = || -> Result<Result<(), GpuError>, Fatal> {
+            let commands = &mut self.commands;
+            if let Err(e) = commands.begin() {
+                return Ok(Err(e));
+            }
+            harness.reset_records(commands);
+            for (i, (run, dispatch)) in dispatches.iter().enumerate() {
+                let pipeline = lookup(&dispatch.key)?;
+                let how = (pipeline, dispatch.set, dispatch.groups);
+                self.sites[run.site].record_replay(commands, harness, &self.sets, run.operation, how, i);
+            }
+            if let Some((run, dispatch, batch)) = &timed {
+                commands.barrier();
+                let push = &self.sites[run.site].operations[run.operation].push;
+                commands.bind(lookup(&dispatch.key)?, &self.sets, dispatch.set, push);
+                record_batch(commands, dispatch.groups, *batch);
+            }
+            harness.fetch_records(commands, dispatches.len());
+            Ok(commands.end())
+        };
+        record()?.map_err(Fatal::device_failed)?;
+        let host = self.commands.run().map_err(Fatal::device_failed)?;
+        context.spent.device += host;
+        let inspections = (0..runs.len()).map(|i| Inspection::from_record(&context.harness.record(i))).collect();
+        let time = match &timed {
+            Some((_, _, batch)) => {
+                let ticks = self.commands.ticks(2).map_err(Fatal::device_failed)?;
+                Some(context.clock.elapsed_ns([ticks[0], ticks[1]], host) / f64::from(*batch))
+            }
+            None => None,
+        };
+        Ok((inspections, time))
+    }
+
+    /// Runs the chain on a candidate: every family on the case, the probes, replays with alternating operands, and a first timing.
+    pub fn verify(&mut self, context: &mut Context, candidate: usize) -> Result<Verified, Fatal> {
+        self.prepare(context, &[candidate])?;
+        let keys = self.keys(context, candidate)?;
+        let mut verified = Verified::bare(self.case, candidate, Verdict::admitted());
+        let mut create_ms = 0.0;
+        for key in &keys {
+            match context.pipelines.get(key) {
+                Ok(pipeline) => {
+                    create_ms += pipeline.create_ms;
+                    verified.registers = verified.registers.or(pipeline.statistics.registers);
+                    verified.spills = verified.spills.or(pipeline.statistics.spills);
+                }
+                Err(reason) => {
+                    let detail = format!("{reason} (local size {:?})", key.local);
+                    verified.verdict = Verdict::new(Status::Inapplicable, Kind::Pipeline, detail);
+                    return Ok(verified);
+                }
+            }
+        }
+        verified.driver_ms = Some(create_ms + self.warm_up(context, candidate)?);
+
+        let mut runs = self.all_runs();
+        let again = self.runs_of(Family::R);
+        let n_more = (context.bundle.manifest.rules.replays as usize).saturating_sub(again.len()).min(MAX_RECORDS - runs.len());
+        runs.extend(again.iter().cycle().take(n_more));
+        let timestamps = matches!(context.clock, super::clock::Clock::Timestamp { .. });
+        let timed = again.first().map(|run| (*run, PROBE_BATCH)).filter(|_| timestamps);
+        let (inspections, mut time) = self.execute(context, candidate, &runs, timed)?;
+        verified.checks = runs.len() as u32;
+        if let Some(i) = runs.iter().position(|r| self.judge.is_i1_a(*r)) {
+            verified.i1_hash = Some(hash::to_text(inspections[i].canonical));
+        }
+        verified.verdict = self.judge_all(context, candidate, &runs, &inspections)?;
+        if verified.verdict.is_admitted() {
+            verified.err_over_bound = self.judge.err_over_bound(&runs, &inspections);
+            if time.is_none() {
+                time = Some(self.batch_ns(context, candidate, again[0], PROBE_BATCH)?.0);
+            }
+            verified.probe_ns = time;
+        }
+        Ok(verified)
+    }
+
+    /// The verdict over the records of these runs: the first fault in the order of the runs, looked at closely.
+    fn judge_all(&mut self, context: &mut Context, candidate: usize, runs: &[Run], inspections: &[Inspection]) -> Result<Verdict, Fatal> {
+        for (i, (run, inspection)) in runs.iter().zip(inspections).enumerate() {
+            let before = i.checked_sub(1).map(|b| runs[b]);
+            if let Outcome::Suspect = self.judge.look(*run, inspection) {
+                let verdict = self.diagnose(context, candidate, *run, inspection, before)?;
+                if !verdict.is_admitted() {
+                    return Ok(verdict);
+                }
+            }
+        }
+        Ok(Verdict::admitted())
+    }
+
+    /// Runs once more, alone, and reads the whole output back.
+    fn diagnose(
+        &mut self,
+        context: &mut Context,
+        candidate: usize,
+        run: Run,
+        first: &Inspection,
+        before: Option<Run>,
+    ) -> Result<Verdict, Fatal> {
+        let (again, _) = self.execute(context, candidate, &[run], None)?;
+        let site = &self.sites[run.site];
+        let raw = site.output.raw();
+        let bytes = read_back(context, &mut self.commands, raw).map_err(Fatal::device_failed)?;
+        let values = site.output.allocation.unpack(&bytes[..site.output.allocation.size_bytes()]).map_err(Fatal::system)?;
+        self.judge
+            .diagnose(run, (first, &again[0]), &values, &site.shape, before, &mut context.references)
+            .map_err(Fatal::system)
+    }
+
+    /// Times `batch` dispatches of a run: nanoseconds of one, and why that cannot be trusted, if so.
+    fn batch_ns(&mut self, context: &mut Context, candidate: usize, run: Run, batch: u32) -> Result<(f64, Option<String>), Fatal> {
+        let dispatch = self.dispatch(context, candidate, run)?;
+        let pipeline = context.pipelines.get(&dispatch.key).map_err(Fatal::device_failed)?;
+        let push = &self.sites[run.site].operations[run.operation].push;
+        let mut record = || -> Result<std::time::Duration, GpuError> {
+            self.commands.begin()?;
+            self.commands.bind(pipeline, &self.sets, dispatch.set, push);
+            record_batch(&mut self.commands, dispatch.groups, batch);
+            self.commands.end()?;
+            self.commands.run()
+        };
+        let host = record().map_err(Fatal::device_failed)?;
+        context.spent.device += host;
+        let ticks = self.commands.ticks(2).map_err(Fatal::device_failed)?;
+        let elapsed = context.clock.elapsed_ns([ticks[0], ticks[1]], host);
+        Ok((elapsed / f64::from(batch), context.clock.doubt(elapsed, host)))
+    }
+
+    /// Decides once how many dispatches make one sample, from the fastest of these candidates.
+    pub fn calibrate(&mut self, context: &mut Context, candidates: &[usize], sample_ns: u64) -> Result<(), Fatal> {
+        if self.batch > 0 {
+            return Ok(());
+        }
+        let Some(&run) = self.runs_of(Family::R).first() else { return Ok(()) };
+        let mut fastest = f64::INFINITY;
+        for &candidate in candidates {
+            self.warm_up(context, candidate)?;
+            fastest = fastest.min(self.batch_ns(context, candidate, run, PROBE_BATCH)?.0);
+        }
+        // A sample is at least 100 ticks long, however short it was asked to be.
+        let aim = (sample_ns as f64).max(100.0 * context.clock.tick_ns());
+        self.batch = ((aim / fastest.max(1.0)).ceil() as u32).clamp(1, MAX_BATCH);
+        Ok(())
+    }
+
+    /// One sample of a candidate: poison, a batch of dispatches between two timestamps, and the hash of what the last one left.
+    pub fn sample(&mut self, context: &mut Context, candidate: usize, block: u64) -> Result<Sample, Fatal> {
+        self.warm_up(context, candidate)?;
+        // The two sets alternate, so that an answer left over from the block before shows.
+        let sets = self.runs_of(Family::R);
+        let run = sets[(block % sets.len() as u64) as usize];
+        let dispatch = self.dispatch(context, candidate, run)?;
+        let mut doubt = None;
+        let mut batch = self.batch.max(1);
+        if batch > 1 {
+            let one = self.batch_ns(context, candidate, run, 1)?.0;
+            if one * f64::from(batch) > SUBMIT_CAP_NS {
+                batch = ((SUBMIT_CAP_NS / one) as u32).clamp(1, batch);
+                doubt = Some(format!("the batch was cut to {batch} dispatches to keep a submission below 250 ms"));
+            }
+        }
+        let pipeline = context.pipelines.get(&dispatch.key).map_err(Fatal::device_failed)?;
+        let site = &self.sites[run.site];
+        let harness = &context.harness;
+        let mut record = || -> Result<std::time::Duration, GpuError> {
+            let commands = &mut self.commands;
+            commands.begin()?;
+            harness.reset_records(commands);
+            site.output.record_poison(commands);
+            commands.barrier();
+            commands.bind(pipeline, &self.sets, dispatch.set, &site.operations[run.operation].push);
+            record_batch(commands, dispatch.groups, batch);
+            commands.barrier();
+            site.output.record_inspect(commands, harness, &self.sets, 0);
+            harness.fetch_records(commands, 1);
+            commands.end()?;
+            commands.run()
+        };
+        let host = record().map_err(Fatal::device_failed)?;
+        context.spent.device += host;
+        let ticks = self.commands.ticks(2).map_err(Fatal::device_failed)?;
+        let elapsed = context.clock.elapsed_ns([ticks[0], ticks[1]], host);
+        let inspection = Inspection::from_record(&context.harness.record(0));
+        let mut output_ok = matches!(self.judge.look(run, &inspection), Outcome::Accepted);
+        if !output_ok {
+            // A worker that took over after a crash has seen no output of this class yet.
+            output_ok = self.diagnose(context, candidate, run, &inspection, None)?.is_admitted();
+        }
+        Ok(Sample {
+            candidate,
+            time_ns: elapsed / f64::from(batch),
+            batch,
+            output_ok,
+            doubt: doubt.or_else(|| context.clock.doubt(elapsed, host)),
+        })
+    }
+
+    /// Replays with operands that alternate between two random and two integer sets, poison before each.
+    pub fn replay(&mut self, context: &mut Context, candidate: usize, replays: u32) -> Result<Replayed, Fatal> {
+        self.prepare(context, &[candidate])?;
+        self.warm_up(context, candidate)?;
+        let (random, integers) = (self.runs_of(Family::R), self.runs_of(Family::I1));
+        let cycle: Vec<Run> = random.iter().zip(&integers).flat_map(|(r, i)| [*r, *i]).collect();
+        let one_ns = self.batch_ns(context, candidate, cycle[0], 1)?.0.max(1.0);
+        // Filling and inspecting cost about as much as the dispatch itself, hence the 4.
+        let per_submit = ((SUBMIT_CAP_NS / 4.0 / one_ns) as usize).clamp(cycle.len(), MAX_RECORDS);
+        let mut judged = super::judgement::ReplayTally::default();
+        let mut left = replays as usize;
+        while left > 0 {
+            let runs: Vec<Run> = cycle.iter().cycle().take(per_submit.min(left)).copied().collect();
+            let (inspections, _) = self.execute(context, candidate, &runs, None)?;
+            for (run, inspection) in runs.iter().zip(&inspections) {
+                judged.add(*run, inspection.raw);
+            }
+            if judged.first_fault().is_none() {
+                let verdict = self.judge_all(context, candidate, &runs, &inspections)?;
+                judged.note(verdict);
+            }
+            left -= runs.len();
+        }
+        Ok(judged.finish(self.case, candidate, |run| self.judge.is_integer(run)))
+    }
+}
+
+fn record_batch(commands: &mut Commands, groups: [u32; 3], batch: u32) {
+    commands.barrier();
+    commands.timestamp(0);
+    commands.barrier();
+    for _ in 0..batch {
+        commands.dispatch_bound(groups);
+        commands.dispatch_barrier();
+    }
+    commands.timestamp(1);
+}
+
+fn read_back(context: &Context, commands: &mut Commands, from: &crate::gpu::Buffer) -> Result<Vec<u8>, GpuError> {
+    let host = crate::gpu::Buffer::new(&context.device, from.size_bytes(), crate::gpu::Memory::Readback)?;
+    commands.begin()?;
+    commands.barrier();
+    commands.copy(from, 0, &host, 0, from.size_bytes());
+    commands.barrier();
+    commands.end()?;
+    commands.run()?;
+    Ok(host.read().to_vec())
+}
+
+fn with_activation(case: &Case, activation: Activation) -> Result<Case, CaseError> {
+    let mut fields = case.fields.0.clone();
+    let value = match activation {
+        Activation::None => 0,
+        Activation::Relu => 1,
+        Activation::Clamp => 2,
+    };
+    fields.insert("activation".to_owned(), value);
+    Case::new(&case.op, &fields)
+}

@@ -1,0 +1,267 @@
+//! One shape set up on the device: its operands in every layout that the class needs, its output with guards, and
+//! the descriptors between them. Moves bytes; must not judge.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::gpu::{Buffer, Commands, DescriptorSets, Device, GpuError, Image, ImageFormat, Memory, Pipeline, Resource};
+use crate::matrix::{Binding, Dtype, Layout, Padding, Role};
+use crate::ops::case::Conv2dShape;
+use crate::ops::layout::{Allocation, GuardSize, Lanes, POISON};
+use crate::ops::{Case, Family, Fields, OperandSet, Operands};
+
+use super::bench::BenchError;
+use super::constants;
+use super::harness::{Harness, Region};
+use super::session::Context;
+
+/// The largest tile of any variant on any axis, in pixels or texels: how far a stray access of a tile may reach.
+const GUARD_TILE: u32 = 8;
+
+/// A tensor on the device.
+pub enum Placed {
+    Buffer { buffer: Buffer, offset_bytes: u64, range_bytes: u64 },
+    Image(Image),
+}
+
+impl Placed {
+    /// Allocates without filling.
+    fn new(device: &Arc<Device>, allocation: &Allocation) -> Result<Self, GpuError> {
+        if allocation.layout.is_image() {
+            let format = match allocation.dtype {
+                Dtype::F32 => ImageFormat::Rgba32f,
+                Dtype::F16 => ImageFormat::Rgba16f,
+            };
+            let three_d = allocation.layout == Layout::Tex3dC4;
+            Ok(Placed::Image(Image::new(device, allocation.allocated, three_d, format)?))
+        } else {
+            Ok(Placed::Buffer {
+                buffer: Buffer::new(device, allocation.size_bytes() as u64, Memory::Device)?,
+                offset_bytes: allocation.offset_bytes(),
+                range_bytes: allocation.range_bytes(),
+            })
+        }
+    }
+
+    fn upload(&self, device: &Arc<Device>, bytes: &[u8]) -> Result<(), GpuError> {
+        let mut staging = Buffer::new(device, bytes.len() as u64, Memory::Upload)?;
+        staging.write(0, bytes);
+        let mut commands = Commands::new(device, 1)?;
+        commands.begin()?;
+        match self {
+            Placed::Buffer { buffer, .. } => commands.copy(&staging, 0, buffer, 0, bytes.len() as u64),
+            Placed::Image(image) => {
+                commands.prepare_image(image);
+                commands.copy_to_image(&staging, 0, image);
+            }
+        }
+        commands.barrier();
+        commands.end()?;
+        commands.run()?;
+        Ok(())
+    }
+
+    fn resource(&self, role: Role) -> Resource<'_> {
+        match self {
+            Placed::Buffer { buffer, offset_bytes, range_bytes } => {
+                Resource::StorageBuffer { buffer, offset_bytes: *offset_bytes, range_bytes: *range_bytes }
+            }
+            Placed::Image(image) if role == Role::Output => Resource::StorageImage(image),
+            Placed::Image(image) => Resource::SampledImage(image),
+        }
+    }
+}
+
+/// An output on the device, with all that filling and inspecting it needs.
+pub struct Output {
+    pub allocation: Allocation,
+    placed: Placed,
+    /// Images: the poison to copy in, and where the image is copied out to.
+    poison: Option<Buffer>,
+    copied: Option<Buffer>,
+    region: Region,
+    inspect_set: usize,
+}
+
+impl Output {
+    fn new(context: &Context, sets: &mut DescriptorSets, shape: &Conv2dShape, binding: &Binding) -> Result<Self, BenchError> {
+        let device = &context.device;
+        let guard = guard_size(device);
+        let allocation = Allocation::guarded(binding.layout, binding.dtype, shape.output_dims(), guard)?;
+        let placed = Placed::new(device, &allocation)?;
+        let size_bytes = allocation.size_bytes() as u64;
+        let word = POISON.word(binding.dtype);
+        let (mut poison, mut copied) = (None, None);
+        if let Placed::Image(image) = &placed {
+            let buffer = Buffer::new(device, size_bytes, Memory::Device)?;
+            let mut commands = Commands::new(device, 1)?;
+            commands.begin()?;
+            commands.fill(&buffer, word);
+            commands.prepare_image(image);
+            commands.barrier();
+            commands.end()?;
+            commands.run()?;
+            poison = Some(buffer);
+            copied = Some(Buffer::new(device, size_bytes, Memory::Device)?);
+        }
+        let region = Region::of(&allocation);
+        let mut output = Self { allocation, placed, poison, copied, region, inspect_set: 0 };
+        let whole = |buffer| Resource::StorageBuffer { buffer, offset_bytes: 0, range_bytes: Buffer::size_bytes(buffer) };
+        let resources = [whole(output.raw()), whole(&context.harness.records)];
+        output.inspect_set = sets.add(context.harness.inspect_layout(), &resources)?;
+        Ok(output)
+    }
+
+    /// The buffer that holds the raw words after [`Output::record_inspect`].
+    pub fn raw(&self) -> &Buffer {
+        match (&self.placed, &self.copied) {
+            (Placed::Buffer { buffer, .. }, _) => buffer,
+            (Placed::Image(_), Some(copied)) => copied,
+            (Placed::Image(_), None) => unreachable!("an image output is made with its copy"),
+        }
+    }
+
+    /// Fills the output and its guards with poison.
+    pub fn record_poison(&self, commands: &mut Commands) {
+        match (&self.placed, &self.poison) {
+            (Placed::Buffer { buffer, .. }, _) => commands.fill(buffer, self.region.poison),
+            (Placed::Image(image), Some(poison)) => commands.copy_to_image(poison, 0, image),
+            (Placed::Image(_), None) => {}
+        }
+    }
+
+    /// Copies an image out, then inspects into a record.
+    pub fn record_inspect(&self, commands: &mut Commands, harness: &Harness, sets: &DescriptorSets, record: usize) {
+        if let (Placed::Image(image), Some(copied)) = (&self.placed, &self.copied) {
+            commands.copy_from_image(image, copied);
+            commands.barrier();
+        }
+        harness.inspect(commands, sets, self.inspect_set, &self.region, record);
+    }
+}
+
+fn guard_size(device: &Device) -> GuardSize {
+    GuardSize {
+        tile: GUARD_TILE,
+        offset_align_bytes: device.capabilities().limits.min_storage_offset_align_bytes,
+    }
+}
+
+/// One set of operands at a site, and the constants of its dispatches.
+pub struct Operation {
+    pub family: Family,
+    pub set: OperandSet,
+    /// With the activation that this operation runs with.
+    pub case: Case,
+    pub features: Fields,
+    pub spec: Vec<u32>,
+    pub push: Vec<u8>,
+    /// Descriptor set by the layouts of the bindings, in order.
+    sets: HashMap<Vec<Layout>, usize>,
+    // Held for the descriptors above.
+    _tensors: HashMap<(Role, Layout), Placed>,
+}
+
+impl Operation {
+    pub fn descriptor_set(&self, bindings: &[Binding]) -> Option<usize> {
+        self.sets.get(&layouts(bindings)).copied()
+    }
+}
+
+fn layouts(bindings: &[Binding]) -> Vec<Layout> {
+    bindings.iter().map(|b| b.layout).collect()
+}
+
+pub struct Site {
+    pub shape: Conv2dShape,
+    pub output: Output,
+    pub operations: Vec<Operation>,
+}
+
+impl Site {
+    /// Sets a case up for bindings of one given class: one list of bindings for each way of packing.
+    pub fn new(
+        context: &mut Context,
+        sets: &mut DescriptorSets,
+        case: &Case,
+        bindings: &[Vec<Binding>],
+    ) -> Result<Self, BenchError> {
+        let shape = Conv2dShape::of(case)?;
+        let output = bindings.iter().flatten().find(|b| b.role == Role::Output).ok_or(BenchError::NoOutput)?;
+        let output = Output::new(context, sets, &shape, output)?;
+        Ok(Self { shape, output, operations: Vec::new() })
+    }
+
+    /// Uploads operands and makes their descriptor sets. `case` has the activation to run with.
+    pub fn add_operation(
+        &mut self,
+        context: &mut Context,
+        sets: &mut DescriptorSets,
+        bindings: &[Vec<Binding>],
+        case: Case,
+        id: (Family, OperandSet),
+        operands: &Operands,
+    ) -> Result<(), BenchError> {
+        let features = crate::ops::features(&case)?;
+        let mut tensors: HashMap<(Role, Layout), Placed> = HashMap::new();
+        for binding in bindings.iter().flatten().filter(|b| b.role != Role::Output) {
+            if tensors.contains_key(&(binding.role, binding.layout)) {
+                continue;
+            }
+            let (values, dims) = match binding.role {
+                Role::Input => (&operands.input, self.shape.input_dims()),
+                Role::Weight => (&operands.weight, self.shape.weight_dims()),
+                Role::Bias | Role::Output => (&operands.bias, [1, self.shape.c_out, 1, 1]),
+            };
+            let lanes = if binding.padding == Some(Padding::Undefined) { Lanes::Undefined } else { Lanes::Zero };
+            let allocation = Allocation::guarded(binding.layout, binding.dtype, dims, guard_size(&context.device))?;
+            let placed = Placed::new(&context.device, &allocation)?;
+            placed.upload(&context.device, &allocation.pack(values, lanes)?)?;
+            tensors.insert((binding.role, binding.layout), placed);
+        }
+        let mut found = HashMap::new();
+        for list in bindings {
+            let resources: Vec<Resource<'_>> = list
+                .iter()
+                .map(|b| match b.role {
+                    Role::Output => self.output.placed.resource(Role::Output),
+                    role => tensors[&(role, b.layout)].resource(role),
+                })
+                .collect();
+            let layout = context.pipelines.layout(list, context.push_bytes)?;
+            found.insert(layouts(list), sets.add(&layout, &resources)?);
+        }
+        let manifest = &context.bundle.manifest;
+        self.operations.push(Operation {
+            family: id.0,
+            set: id.1,
+            spec: constants::spec(&manifest.spec, &features),
+            push: constants::push(&manifest.push, &features),
+            case,
+            features,
+            sets: found,
+            _tensors: tensors,
+        });
+        Ok(())
+    }
+
+    /// Poison, dispatch, inspect: one replay of one operation, into a record.
+    #[allow(clippy::too_many_arguments)]
+    pub fn record_replay(
+        &self,
+        commands: &mut Commands,
+        harness: &Harness,
+        sets: &DescriptorSets,
+        operation: usize,
+        dispatch: (&Pipeline, usize, [u32; 3]),
+        record: usize,
+    ) {
+        let (pipeline, set, groups) = dispatch;
+        commands.barrier();
+        self.output.record_poison(commands);
+        commands.barrier();
+        commands.dispatch(pipeline, sets, set, &self.operations[operation].push, groups);
+        commands.barrier();
+        self.output.record_inspect(commands, harness, sets, record);
+    }
+}

@@ -1,0 +1,320 @@
+//! `cargo xtask ci`: everything that must hold before a merge. Each part is timed, and a failure hides no later part.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::exit;
+use crate::failure::Failure;
+use crate::machine::Machine;
+use crate::request::CiOptions;
+use crate::workspace::{Workspace, program_name};
+use crate::{shaderc, swiftshader};
+
+/// The sweep that is run on both drivers.
+const SWEEP: &str = "sweeps/quick.yaml";
+
+/// How one part ended.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Ok,
+    Failed(String),
+    Skipped(String),
+}
+
+struct Part {
+    name: String,
+    elapsed: Duration,
+    outcome: Outcome,
+}
+
+/// The parts that have run, and what they need to run.
+struct Run<'a> {
+    workspace: &'a Workspace,
+    shaderc_dir: &'a Path,
+    parts: Vec<Part>,
+}
+
+pub fn run(
+    options: &CiOptions,
+    machine: &Machine,
+    workspace: &Workspace,
+    shaderc_dir: &Path,
+    yes: bool,
+) -> Result<i32, Failure> {
+    let started = Instant::now();
+    let lavapipe = machine
+        .lavapipe_icd()
+        .ok_or_else(|| Failure::system("no driver file of lavapipe (lvp_icd*.json); install mesa-vulkan-drivers"))?;
+    let swiftshader = if options.without_swiftshader {
+        Err("left out by --without-swiftshader".to_owned())
+    } else {
+        Ok(swiftshader::provide(yes)?)
+    };
+    let out = workspace.target.join("ci");
+    fs::remove_dir_all(&out).or_else(absent_is_fine).map_err(|error| Failure::file("empty", &out, &error))?;
+
+    let mut run = Run { workspace, shaderc_dir, parts: Vec::new() };
+    run.style();
+    run.tests(options, &lavapipe, swiftshader.as_deref());
+    run.programs(&lavapipe, swiftshader.as_deref(), &out);
+    run.docs(options);
+
+    print!("\n{}", table(&run.parts, started.elapsed()));
+    let failed = run.parts.iter().any(|part| matches!(part.outcome, Outcome::Failed(_)));
+    Ok(if failed { exit::FOUND } else { exit::OK })
+}
+
+impl Run<'_> {
+    fn style(&mut self) {
+        self.cargo("format", &["fmt", "--all", "--check"], &[]);
+        let lints = ["--all-targets", "--quiet", "--", "-D", "warnings"];
+        for (name, features) in [
+            ("clippy", &["--workspace"][..]),
+            ("clippy, no features", &["--package", "tilesmith", "--no-default-features"]),
+            ("clippy, device only", &["--package", "tilesmith", "--no-default-features", "--features", "device"]),
+        ] {
+            let args = [&["clippy"], features, &lints].concat();
+            self.cargo(name, &args, &[]);
+        }
+    }
+
+    fn tests(&mut self, options: &CiOptions, lavapipe: &Path, swiftshader: Result<&Path, &String>) {
+        self.cargo("tests on lavapipe", &["test", "--workspace"], &driver(lavapipe));
+        if options.full {
+            let mut longer = driver(lavapipe);
+            longer.push(("PROPTEST_CASES", "4096".into()));
+            self.cargo("tests on lavapipe, longer", &["test", "--workspace"], &longer);
+        }
+        let name = "device tests on SwiftShader";
+        match (swiftshader, device_tests(&self.workspace.root)) {
+            (Err(reason), _) => self.skip(name, reason),
+            // A check that did not run is not a pass.
+            (Ok(_), tests) if tests.is_empty() => self.fail(name, "there is no tests/device_*.rs"),
+            (Ok(icd), tests) => {
+                let mut args = vec!["test", "--package", "tilesmith"];
+                for test in &tests {
+                    args.extend(["--test", test.as_str()]);
+                }
+                self.cargo(name, &args, &driver(icd));
+            }
+        }
+    }
+
+    /// The programs as a person runs them.
+    fn programs(&mut self, lavapipe: &Path, swiftshader: Result<&Path, &String>, out: &Path) {
+        self.cargo("release build", &["build", "--release", "--package", "tilesmith", "--bins"], &[]);
+        self.tilesmith("check", &["check".into()], &[]);
+        let mut swept = Vec::new();
+        for (name, icd) in [("lavapipe", Ok(lavapipe)), ("SwiftShader", swiftshader)] {
+            let sweep_name = format!("quick sweep on {name}");
+            let table_name = format!("table of {name}");
+            let icd = match icd {
+                Ok(icd) => icd,
+                Err(reason) => {
+                    self.skip(&sweep_name, reason);
+                    self.skip(&table_name, reason);
+                    continue;
+                }
+            };
+            let folder = out.join(name.to_lowercase());
+            let args = ["sweep".into(), SWEEP.into(), "--out".into(), folder.clone().into()];
+            if !self.tilesmith(&sweep_name, &args, &driver(icd)) {
+                self.skip(&table_name, "its sweep failed");
+                continue;
+            }
+            // Tables, and everything after, must do without a loader: nothing names a driver here.
+            self.tilesmith(&table_name, &["table".into(), "--out".into(), folder.clone().into()], &no_driver());
+            swept.push(folder);
+        }
+        let diff_name = "diff of the two";
+        match (swept.as_slice(), swiftshader) {
+            ([a, b], _) => {
+                let args = ["diff".into(), a.clone().into(), b.clone().into()];
+                self.tilesmith(diff_name, &args, &no_driver());
+            }
+            (_, Err(reason)) => self.skip(diff_name, reason),
+            _ => self.skip(diff_name, "a sweep failed"),
+        }
+        self.tilesmith("tables up to date", &["table".into(), "--check".into()], &no_driver());
+    }
+
+    fn docs(&mut self, options: &CiOptions) {
+        self.cargo("docs", &["doc", "--workspace", "--no-deps", "--quiet"], &[("RUSTDOCFLAGS", "-D warnings".into())]);
+        if options.full {
+            self.cargo("benches compile", &["bench", "--workspace", "--no-run", "--quiet"], &[]);
+        }
+    }
+
+    fn cargo(&mut self, name: &str, args: &[&str], env: &[(&str, OsString)]) -> bool {
+        let mut command = self.workspace.cargo(self.shaderc_dir);
+        command.args(args);
+        self.command(name, command, env)
+    }
+
+    fn tilesmith(&mut self, name: &str, args: &[OsString], env: &[(&str, OsString)]) -> bool {
+        let mut command = Command::new(self.workspace.target.join("release").join(program_name("tilesmith")));
+        command.args(args).current_dir(&self.workspace.root);
+        self.command(name, command, env)
+    }
+
+    fn command(&mut self, name: &str, mut command: Command, env: &[(&str, OsString)]) -> bool {
+        for (key, value) in env {
+            command.env(key, value);
+        }
+        println!("\n== {name}");
+        let started = Instant::now();
+        let outcome = match command.stdin(Stdio::null()).status() {
+            Ok(status) if status.success() => Outcome::Ok,
+            Ok(status) => Outcome::Failed(format!("{status}: {}", typed(&command, env))),
+            Err(error) => Outcome::Failed(format!("cannot start {}: {error}", command.get_program().to_string_lossy())),
+        };
+        self.end(name, started.elapsed(), outcome)
+    }
+
+    fn fail(&mut self, name: &str, reason: &str) {
+        self.end(name, Duration::ZERO, Outcome::Failed(reason.to_owned()));
+    }
+
+    fn skip(&mut self, name: &str, reason: &str) {
+        self.end(name, Duration::ZERO, Outcome::Skipped(reason.to_owned()));
+    }
+
+    fn end(&mut self, name: &str, elapsed: Duration, outcome: Outcome) -> bool {
+        let ok = outcome == Outcome::Ok;
+        let said = match &outcome {
+            Outcome::Ok => "ok".to_owned(),
+            Outcome::Failed(reason) => format!("FAILED: {reason}"),
+            Outcome::Skipped(reason) => format!("skipped: {reason}"),
+        };
+        println!("== {name}: {said} ({})", shaderc::clock(elapsed));
+        self.parts.push(Part { name: name.to_owned(), elapsed, outcome });
+        ok
+    }
+}
+
+fn absent_is_fine(error: std::io::Error) -> std::io::Result<()> {
+    if error.kind() == std::io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
+}
+
+/// The loader's variables that select one driver; old loaders read the second name only.
+fn driver(icd: &Path) -> Vec<(&'static str, OsString)> {
+    vec![("VK_DRIVER_FILES", icd.into()), ("VK_ICD_FILENAMES", icd.into())]
+}
+
+fn no_driver() -> Vec<(&'static str, OsString)> {
+    driver(Path::new("/nonexistent/no_driver.json"))
+}
+
+/// The tests that open a device, by their file names.
+fn device_tests(root: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(root.join("tests")) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| PathBuf::from(entry.file_name()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+        .filter(|stem| stem.starts_with("device_"))
+        .collect();
+    names.sort();
+    names
+}
+
+/// The command as a person would type it to see the failure alone.
+fn typed(command: &Command, env: &[(&str, OsString)]) -> String {
+    let mut words: Vec<String> = env.iter().map(|(key, value)| format!("{key}={}", quoted(value))).collect();
+    words.extend(std::iter::once(command.get_program()).chain(command.get_args()).map(quoted));
+    words.join(" ")
+}
+
+fn quoted(word: impl AsRef<std::ffi::OsStr>) -> String {
+    let word = word.as_ref().to_string_lossy();
+    if word.contains(char::is_whitespace) { format!("'{word}'") } else { word.into_owned() }
+}
+
+/// The closing table.
+fn table(parts: &[Part], total: Duration) -> String {
+    let width = parts.iter().map(|part| part.name.len()).max().unwrap_or(0).max("part".len());
+    let mut text = format!("{:width$}  {:>9}  result\n", "part", "time (s)");
+    for part in parts {
+        let result = match &part.outcome {
+            Outcome::Ok => "ok",
+            Outcome::Failed(_) => "FAILED",
+            Outcome::Skipped(_) => "skipped",
+        };
+        text += &format!("{:width$}  {:>9.1}  {result}\n", part.name, part.elapsed.as_secs_f64());
+    }
+    let count = |wanted: fn(&Outcome) -> bool| parts.iter().filter(|part| wanted(&part.outcome)).count();
+    let (n_failed, n_skipped) =
+        (count(|o| matches!(o, Outcome::Failed(_))), count(|o| matches!(o, Outcome::Skipped(_))));
+    text += &format!("{:width$}  {:>9.1}  ", "all", total.as_secs_f64());
+    text += &match (n_failed, n_skipped) {
+        (0, 0) => "ok\n".to_owned(),
+        (0, n) => format!("ok, {n} skipped\n"),
+        (n, _) => format!("{n} of {} FAILED\n", parts.len()),
+    };
+    for part in parts {
+        if let Outcome::Failed(reason) = &part.outcome {
+            text += &format!("\n{}: {reason}\n", part.name);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::tests::FakeRoot;
+
+    fn part(name: &str, millis: u64, outcome: Outcome) -> Part {
+        Part { name: name.into(), elapsed: Duration::from_millis(millis), outcome }
+    }
+
+    #[test]
+    fn the_table_shows_each_part_and_the_reason_of_each_failure() {
+        let parts = [
+            part("format", 1200, Outcome::Ok),
+            part("tests", 61_500, Outcome::Failed("exit status: 101: cargo test".into())),
+            part("diff", 0, Outcome::Skipped("a sweep failed".into())),
+        ];
+        assert_eq!(
+            table(&parts, Duration::from_millis(62_700)),
+            "part     time (s)  result\n\
+             format        1.2  ok\n\
+             tests        61.5  FAILED\n\
+             diff          0.0  skipped\n\
+             all          62.7  1 of 3 FAILED\n\
+             \n\
+             tests: exit status: 101: cargo test\n"
+        );
+    }
+
+    #[test]
+    fn a_failure_names_a_command_that_can_be_pasted() {
+        let mut command = Command::new("cargo");
+        command.args(["doc", "--no-deps"]);
+        assert_eq!(
+            typed(&command, &[("RUSTDOCFLAGS", "-D warnings".into())]),
+            "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps"
+        );
+    }
+
+    #[test]
+    fn device_tests_are_found_by_name() {
+        let root = FakeRoot::new(
+            "devicetests",
+            &[
+                ("tests/device_verify.rs", ""),
+                ("tests/device_sweep.rs", ""),
+                ("tests/table.rs", ""),
+                ("tests/device_x/mod.rs", ""),
+            ],
+        );
+        assert_eq!(device_tests(&root.0), ["device_sweep", "device_verify"]);
+        assert_eq!(device_tests(&root.0.join("absent")), [""; 0]);
+    }
+}
