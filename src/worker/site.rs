@@ -11,12 +11,10 @@ use crate::ops::layout::{Allocation, GuardSize, Lanes, POISON};
 use crate::ops::{Case, Family, Fields, Operands};
 
 use super::bench::BenchError;
+use super::bundle::GUARD_TILE;
 use super::constants;
 use super::harness::{Harness, Region};
 use super::session::Context;
-
-/// The largest tile of any variant on any axis, in pixels or texels: how far a stray access of a tile may reach.
-const GUARD_TILE: u32 = 8;
 
 /// A tensor on the device.
 pub enum Placed {
