@@ -1,11 +1,196 @@
-//! The `table` command.
+//! The `table` command: results in, tables out, and a summary of what they pick and why.
 
-use super::{Common, Failure};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use comfy_table::{ContentArrangement, presets};
+use serde_json::json;
+
+use super::{Common, Failure, Format};
 use crate::exit;
+use crate::table::load::{self, LoadError, SweepResults};
+use crate::table::schema::{Evidence, Regret, Section, TableRow};
+use crate::table::write::{self, WriteError};
+use crate::table::{DeviceClasses, Source, Table, learn};
+
+/// Gaps shown in the text; JSON lists all.
+const MAX_GAPS: usize = 12;
 
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Learn from these devices' folders only, instead of all in results/. May be given several times.
+    #[arg(long, value_name = "DIR")]
+    results: Vec<PathBuf>,
+    /// Where the tables are written [default: results/tables of the project].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Only this kernel's table.
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// Write nothing; end with exit code 1 if a table is not what the results give.
+    #[arg(long)]
+    check: bool,
+}
 
-pub fn run(_common: &Common, _args: &Args) -> Result<i32, Failure> {
-    Ok(exit::OK)
+pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
+    let folders = if args.results.is_empty() {
+        load::device_folders(&common.project.join("results")).map_err(load_failure)?
+    } else {
+        args.results.iter().map(|p| common.resolve(p)).collect()
+    };
+    let sweeps = load::sweeps(&folders).map_err(load_failure)?;
+    let kernels: BTreeSet<&str> = sweeps.iter().map(|s| s.facts.kernel.as_str()).collect();
+    if let Some(kernel) = args.kernel.as_deref().filter(|k| !kernels.contains(k)) {
+        let known = kernels.into_iter().collect::<Vec<_>>().join(", ");
+        let message = format!("no results of kernel {kernel} (there are results of: {known})");
+        return Err(Failure::new(exit::INPUT, miette::miette!("{message}")));
+    }
+    if sweeps.is_empty() {
+        return Err(load_failure(LoadError::Empty { path: common.project.join("results") }));
+    }
+    for sweep in sweeps.iter().filter(|s| !s.complete) {
+        eprintln!("warning: {}/{}: only the readable rows are there, so regret is understated", sweep.device, sweep.sweep);
+    }
+    let devices =
+        DeviceClasses::of_project(&common.project).map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?;
+    let out = args.out.clone().unwrap_or_else(|| common.project.join("results/tables"));
+
+    let mut made = Vec::new();
+    for kernel in kernels.into_iter().filter(|k| args.kernel.as_deref().is_none_or(|only| only == *k)) {
+        made.push(make(kernel, &sweeps, &devices, &out, args.check)?);
+    }
+    let text = match common.format {
+        Format::Json => json_text(&made),
+        Format::Text | Format::Md => made.iter().map(|m| summary(m, args.check)).collect(),
+    };
+    // A reader that closes the pipe has seen enough.
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            return Err(Failure::new(exit::SYSTEM, miette::miette!("cannot write to stdout: {e}")));
+        }
+        _ => {}
+    }
+    Ok(if made.iter().all(|m| m.table.classes.is_empty()) {
+        exit::NOTHING_ADMITTED
+    } else if args.check && made.iter().any(|m| !m.files.is_empty()) {
+        exit::FOUND
+    } else {
+        exit::OK
+    })
+}
+
+/// A table, and the files that were written, or with `--check` those that are not up to date.
+struct Made {
+    table: Table,
+    files: Vec<PathBuf>,
+}
+
+fn make(
+    kernel: &str,
+    sweeps: &[SweepResults],
+    devices: &DeviceClasses,
+    out: &Path,
+    check: bool,
+) -> Result<Made, Failure> {
+    let sources: Vec<Source<'_>> = sweeps.iter().map(SweepResults::source).collect();
+    let table = learn(kernel, &sources, devices).map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?;
+    let files = if table.classes.is_empty() {
+        Vec::new()
+    } else if check {
+        write::outdated(&table, out).map_err(write_failure)?
+    } else {
+        write::save(&table, out).map_err(write_failure)?
+    };
+    Ok(Made { table, files })
+}
+
+fn load_failure(error: LoadError) -> Failure {
+    let code = if error.is_system() { exit::SYSTEM } else { exit::INPUT };
+    Failure::new(code, miette::miette!("{error}"))
+}
+
+fn write_failure(error: WriteError) -> Failure {
+    Failure::new(exit::SYSTEM, miette::miette!("{error}"))
+}
+
+fn json_text(made: &[Made]) -> String {
+    let tables: Vec<_> = made
+        .iter()
+        .map(|m| json!({"table": m.table, "files": m.files.iter().map(|f| f.display().to_string()).collect::<Vec<_>>()}))
+        .collect();
+    format!("{:#}\n", json!({"tables": tables}))
+}
+
+fn summary(made: &Made, check: bool) -> String {
+    let table = &made.table;
+    let mut out = String::new();
+    for (class, sections) in &table.classes {
+        let _ = writeln!(out, "{}: {class}", table.kernel);
+        let mut grid = comfy_table::Table::new();
+        grid.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_width(80);
+        grid.set_header(["given, when", "pick, local size", "cases", "replays", "regret %, mean / worst"]);
+        for (given, section) in sections {
+            section_rows(given, section, &mut grid);
+        }
+        let _ = writeln!(out, "{grid}");
+    }
+    let denied: BTreeSet<(&str, &str)> = sections(table)
+        .flat_map(|s| s.denied.iter().map(|d| (d.variant.as_str(), d.device.as_str())))
+        .collect();
+    if !denied.is_empty() {
+        let _ = writeln!(out, "Denied after a rejection: {} variants and devices; the JSON gives each reason.", denied.len());
+    }
+    for gap in table.gaps.iter().take(MAX_GAPS) {
+        let _ = writeln!(out, "Not emitted: {gap}");
+    }
+    if table.gaps.len() > MAX_GAPS {
+        let _ = writeln!(out, "... and {} more; `--format json` lists them.", table.gaps.len() - MAX_GAPS);
+    }
+    let files: Vec<String> = made.files.iter().map(|f| f.display().to_string()).collect();
+    let next = match (table.classes.is_empty(), check, files.is_empty()) {
+        (true, _, _) => {
+            "Nothing was admitted, so no table is written. Next: read the verdicts in the results' CSV.".to_owned()
+        }
+        (_, true, true) => "Up to date.".to_owned(),
+        (_, true, false) => format!("Not up to date: {}. Next: `tilesmith table`.", files.join(", ")),
+        (_, false, _) => format!("Wrote {}.\nNext: compile one of them in, and `tilesmith check`.", files.join(", ")),
+    };
+    let _ = writeln!(out, "{next}\n");
+    out
+}
+
+fn sections(table: &Table) -> impl Iterator<Item = &Section> {
+    table.classes.values().flat_map(BTreeMap::values)
+}
+
+fn section_rows(given: &str, section: &Section, grid: &mut comfy_table::Table) {
+    let leave_one_out = section.leave_one_out.map_or(String::new(), |r| format!("\nleave one out {}", percent(r)));
+    let whole = section.regret.map_or(String::new(), |r| percent(r) + &leave_one_out);
+    grid.add_row([given.to_owned(), String::new(), String::new(), String::new(), whole]);
+    for pack in &section.pack {
+        let packed = if pack.when.0.is_empty() { String::new() } else { format!("{}: ", pack.when) };
+        for rule in &pack.dispatch {
+            let when = if rule.when.0.is_empty() { "always".to_owned() } else { rule.when.to_string() };
+            grid.add_row(evidence_row(format!("  {packed}{when}"), &rule.row, &rule.evidence));
+        }
+        grid.add_row(evidence_row(format!("  {packed}else"), &pack.fallback.row, &pack.fallback.evidence));
+    }
+}
+
+fn evidence_row(when: String, row: &TableRow, evidence: &Evidence) -> [String; 5] {
+    let values: Vec<&str> = row.axes.values().map(String::as_str).collect();
+    let [x, y, z] = row.local;
+    [
+        when,
+        format!("{}, {x}x{y}x{z}", values.join(" ")),
+        evidence.cases.to_string(),
+        evidence.replays.to_string(),
+        evidence.regret.map_or("not timed".to_owned(), percent),
+    ]
+}
+
+fn percent(regret: Regret) -> String {
+    format!("{:.1} / {:.1}", regret.geomean * 100.0, regret.worst * 100.0)
 }

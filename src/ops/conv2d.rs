@@ -393,11 +393,7 @@ mod tests {
             let stream = Stream::new(seed, stream);
             (0..n as u64).map(|i| stream.below(i, 2 * span + 1) as f32 - span as f32).collect()
         };
-        Operands {
-            input: fill(0, shape.n_input()),
-            weight: fill(1, shape.n_weight()),
-            bias: fill(2, shape.c_out),
-        }
+        Operands { input: fill(0, shape.n_input()), weight: fill(1, shape.n_weight()), bias: fill(2, shape.c_out) }
     }
 
     /// The definition, written without any blocking.

@@ -285,15 +285,21 @@ pub fn simulate_f16_accumulator(shape: &Conv2dShape, operands: &Operands, index:
 pub enum ProbeError {
     #[error("{family} of this case is not discriminating: all {n_output} outputs are zero")]
     AllZero { family: &'static str, n_output: usize },
-    #[error("{family} of this case is not discriminating: {n_zero} of {n_output} outputs are zero (allowed: below 30 %)")]
+    #[error(
+        "{family} of this case is not discriminating: {n_zero} of {n_output} outputs are zero (allowed: below 30 %)"
+    )]
     Zeros { family: &'static str, n_zero: usize, n_output: usize },
-    #[error("{family} of this case is not discriminating: outputs have a standard deviation of {std} (allowed: 0.1 to 1000)")]
+    #[error(
+        "{family} of this case is not discriminating: outputs have a standard deviation of {std} (allowed: 0.1 to 1000)"
+    )]
     Spread { family: &'static str, std: f64 },
     #[error("I1 of this case is not discriminating: all {n_output} outputs have one sign")]
     OneSign { n_output: usize },
     #[error("I1 of this case may reach {value} (allowed: up to {I1_LIMIT})")]
     TooLarge { value: f64 },
-    #[error("I2 of this case is not discriminating: {n_above} of {n_sampled} sampled sums with all terms exceed 2^11 (K = {n_terms})")]
+    #[error(
+        "I2 of this case is not discriminating: {n_above} of {n_sampled} sampled sums with all terms exceed 2^11 (K = {n_terms})"
+    )]
     TooSmall { n_above: usize, n_sampled: usize, n_terms: usize },
     #[error("I2 of this case overflows f16: a sum reaches {value} (allowed: below 65504)")]
     Overflow { value: f64 },
@@ -430,7 +436,8 @@ pub fn spread_indices(n_output: usize, n: usize) -> Vec<usize> {
         return (0..n_output).collect();
     }
     let last = n_output - 1;
-    let mut indices: Vec<usize> = (0..n).map(|i| (i as u128 * last as u128 / (n - 1).max(1) as u128) as usize).collect();
+    let mut indices: Vec<usize> =
+        (0..n).map(|i| (i as u128 * last as u128 / (n - 1).max(1) as u128) as usize).collect();
     indices.dedup();
     indices
 }
@@ -448,8 +455,9 @@ mod tests {
 
     /// Every K that the shipped sweeps have, and the borders of the constructions.
     const KS: &[usize] = &[
-        1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 13, 14, 16, 19, 20, 24, 32, 33, 38, 39, 40, 47, 48, 49, 64, 72, 80, 96, 104, 120, 128, 153, 154,
-        160, 192, 240, 256, 320, 384, 464, 480, 510, 511, 512, 576, 672, 768, 960, 1020, 1024, 1536, 2048, 2049, 3000, 4096, 9000,
+        1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 13, 14, 16, 19, 20, 24, 32, 33, 38, 39, 40, 47, 48, 49, 64, 72, 80, 96, 104,
+        120, 128, 153, 154, 160, 192, 240, 256, 320, 384, 464, 480, 510, 511, 512, 576, 672, 768, 960, 1020, 1024,
+        1536, 2048, 2049, 3000, 4096, 9000,
     ];
 
     #[test]

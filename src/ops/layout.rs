@@ -339,12 +339,19 @@ mod tests {
     fn any_allocation() -> impl Strategy<Value = Allocation> {
         let layouts = prop::sample::select(Layout::ALL.map(|(_, l)| l).to_vec());
         let dtypes = prop::sample::select(vec![Dtype::F32, Dtype::F16]);
-        (layouts, dtypes, [1usize..4, 1..14, 1..6, 1..6], any::<bool>()).prop_map(|(layout, dtype, mut dims, guarded)| {
-            if matches!(layout, Layout::Tex2dOc4Ic4 | Layout::BufOc4Ic4) {
-                dims = [dims[0] * dims[2], dims[1], 1, 1];
-            }
-            if guarded { Allocation::guarded(layout, dtype, dims, GUARDS) } else { Allocation::exact(layout, dtype, dims) }.unwrap()
-        })
+        (layouts, dtypes, [1usize..4, 1..14, 1..6, 1..6], any::<bool>()).prop_map(
+            |(layout, dtype, mut dims, guarded)| {
+                if matches!(layout, Layout::Tex2dOc4Ic4 | Layout::BufOc4Ic4) {
+                    dims = [dims[0] * dims[2], dims[1], 1, 1];
+                }
+                if guarded {
+                    Allocation::guarded(layout, dtype, dims, GUARDS)
+                } else {
+                    Allocation::exact(layout, dtype, dims)
+                }
+                .unwrap()
+            },
+        )
     }
 
     proptest! {

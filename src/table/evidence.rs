@@ -20,6 +20,8 @@ pub struct Source<'a> {
     /// The results' folder; a repeat ends in `@2`.
     pub device: String,
     pub sweep: String,
+    /// When the sweep ended, RFC 3339; empty when unknown. The newest binary of a variant is the one that counts.
+    pub finished: String,
     pub identity: DeviceIdentity,
     /// The driver's name and version, for a person.
     pub driver: String,
@@ -130,13 +132,24 @@ impl<'a> Board<'a> {
         let mut found: BTreeMap<CandidateKey<'a>, Candidate<'a>> = BTreeMap::new();
         let mut entries: Vec<Entry<'a>> = Vec::new();
         let mut denials: Vec<(usize, &'a Row)> = Vec::new();
+        // What first spoke against a candidate on each point.
+        let mut reasons: BTreeMap<usize, &'a Row> = BTreeMap::new();
         let mut tie: f64 = 0.0;
 
+        let current = current_binaries(sources, members);
         for &source_idx in members {
             let source = &sources[source_idx];
             tie = tie.max(source.facts.tie);
-            for row in source.rows.iter().filter(|r| r.given == given && r.kernel == source.facts.kernel) {
+            // Equal results give equal tables, so the order of rows must not matter.
+            let mine = |r: &&Row| r.given == given && r.kernel == source.facts.kernel;
+            let mut rows: Vec<&Row> = source.rows.iter().filter(mine).collect();
+            rows.sort_by_key(|r| (&r.case, &r.variant, r.local));
+            for row in rows {
                 let facts = facts_of(source, row)?;
+                let newest = current.get(&(source.base_device(), row.variant.as_str()));
+                if newest.is_some_and(|(_, hash)| *hash != row.spirv_hash) {
+                    continue;
+                }
                 let features = source.features.get(&row.case).ok_or_else(|| LearnError::UnknownCase {
                     source_label: source.label(),
                     case: row.case.clone(),
@@ -168,17 +181,22 @@ impl<'a> Board<'a> {
                 match row.verdict.status {
                     Status::Rejected | Status::Unstable => {
                         candidate.denied = true;
+                        reasons.entry(point).or_insert(row);
                         denials.push((source_idx, row));
                     }
                     Status::Admitted => entries.push(Entry { key, point, source: source_idx, row, is_reference }),
-                    Status::Inapplicable | Status::Untested => {}
+                    Status::Inapplicable | Status::Untested => {
+                        reasons.entry(point).or_insert(row);
+                    }
                 }
             }
         }
 
         let served: BTreeSet<usize> = entries.iter().map(|e| e.point).collect();
-        let unserved =
-            points.iter().enumerate().filter(|(i, _)| !served.contains(i)).map(|(_, p)| describe(p)).collect();
+        let unserved = (0..points.len())
+            .filter(|i| !served.contains(i))
+            .map(|i| describe(&points[i], reasons.get(&i).copied()))
+            .collect();
         for candidate in found.values_mut() {
             candidate.proofs = vec![Proof::default(); points.len()];
         }
@@ -216,8 +234,27 @@ struct Entry<'a> {
     is_reference: bool,
 }
 
-fn describe(point: &Point) -> String {
-    format!("{} on {}", point.case, point.device)
+/// For each device and variant the SPIR-V of its newest sweep. What was found out about an older binary, good or
+/// bad, is no evidence on this one.
+fn current_binaries<'a>(
+    sources: &'a [Source<'a>],
+    members: &[usize],
+) -> BTreeMap<(&'a str, &'a str), (&'a str, &'a str)> {
+    let mut current: BTreeMap<(&str, &str), (&str, &str)> = BTreeMap::new();
+    for source in members.iter().map(|m| &sources[*m]) {
+        for (variant, facts) in &source.facts.variants {
+            let this = (source.finished.as_str(), facts.spirv_hash.as_str());
+            let newest = current.entry((source.base_device(), variant)).or_insert(this);
+            *newest = (*newest).max(this);
+        }
+    }
+    current
+}
+
+fn describe(point: &Point, reason: Option<&Row>) -> String {
+    let detail = reason.map(|r| r.verdict.detail.as_str()).filter(|d| !d.is_empty());
+    let because = detail.map_or(String::new(), |d| format!(" ({d})"));
+    format!("{} on {}{because}", point.case, point.device)
 }
 
 fn facts_of<'a>(source: &Source<'a>, row: &'a Row) -> Result<&'a VariantFacts, LearnError> {

@@ -133,8 +133,10 @@ fn class_section(
     gaps: &mut Vec<String>,
 ) -> Option<Section> {
     let points = board.all_points();
-    for unserved in &board.unserved {
-        gaps.push(format!("{place}: nothing was admitted for case {unserved}"));
+    if let Some(first) = board.unserved.first() {
+        let n_cases = board.unserved.len();
+        let all = if points.is_empty() { "all " } else { "" };
+        gaps.push(format!("{place}: nothing was admitted in {all}{n_cases} cases, such as {first}"));
     }
     let Some(plan) = Plan::learn(board, &points) else {
         if !points.is_empty() {

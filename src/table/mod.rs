@@ -7,6 +7,7 @@ pub mod condition;
 pub mod device_class;
 pub mod evidence;
 pub mod learn;
+pub mod load;
 pub mod query;
 pub mod schema;
 mod tree;

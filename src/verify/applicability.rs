@@ -109,7 +109,9 @@ pub fn applicability(
             }
         };
         if w.max(h).max(d) > allowed {
-            return limit(format!("image {name} is {w}x{h}x{d} texels with its guard (device allows {allowed} on an axis)"));
+            return limit(format!(
+                "image {name} is {w}x{h}x{d} texels with its guard (device allows {allowed} on an axis)"
+            ));
         }
     }
     None
@@ -197,7 +199,13 @@ mod tests {
     #[test]
     fn a_candidate_is_asked_with_its_shrunk_local_size_and_its_bindings() {
         let term = |of: &str, per| vec![GridTerm { of: vec![of.to_owned()], per }];
-        let binding = |role, name: &str, layout| Binding { role, name: name.to_owned(), layout, dtype: Dtype::F32, padding: None };
+        let binding = |role, name: &str, layout| Binding {
+            role,
+            name: name.to_owned(),
+            layout,
+            dtype: Dtype::F32,
+            padding: None,
+        };
         let variant = Variant {
             kernel: "k".into(),
             name: "k_f32".into(),

@@ -123,22 +123,34 @@ impl Comparison {
 
 /// Compares with exact integers: bit equality, with -0 equal to 0.
 pub fn exact(got: &[f32], want: &[i32], dims: [usize; 4]) -> Comparison {
-    compare(got, want.len(), dims, |i| i, |i, got| {
-        let want = f64::from(want[i]);
-        let error = (f64::from(got) - want).abs();
-        Judged { want, bound: 0.0, is_good: error <= 0.0, ratio: if error <= 0.0 { 0.0 } else { f64::INFINITY } }
-    })
+    compare(
+        got,
+        want.len(),
+        dims,
+        |i| i,
+        |i, got| {
+            let want = f64::from(want[i]);
+            let error = (f64::from(got) - want).abs();
+            Judged { want, bound: 0.0, is_good: error <= 0.0, ratio: if error <= 0.0 { 0.0 } else { f64::INFINITY } }
+        },
+    )
 }
 
 /// Compares f16 outputs with exact integers that f16 may not hold: either neighbour is right.
 pub fn either_neighbour_f16(got: &[f32], want: &[i32], dims: [usize; 4]) -> Comparison {
-    compare(got, want.len(), dims, |i| i, |i, got| {
-        let exact = f64::from(want[i]);
-        let [below, above] = f16_neighbours(exact);
-        let is_good = got.is_finite() && (got == below || got == above);
-        let bound = f64::from(above) - f64::from(below);
-        Judged { want: exact, bound, is_good, ratio: if is_good { 0.0 } else { f64::INFINITY } }
-    })
+    compare(
+        got,
+        want.len(),
+        dims,
+        |i| i,
+        |i, got| {
+            let exact = f64::from(want[i]);
+            let [below, above] = f16_neighbours(exact);
+            let is_good = got.is_finite() && (got == below || got == above);
+            let bound = f64::from(above) - f64::from(below);
+            Judged { want: exact, bound, is_good, ratio: if is_good { 0.0 } else { f64::INFINITY } }
+        },
+    )
 }
 
 /// Compares with the f64 reference, each element against its own bound. An output that is not finite never
@@ -299,7 +311,8 @@ mod tests {
         };
         let (operands, got) = simulate(Family::R);
         let reference = conv2d::reference(&shape, &operands).unwrap();
-        let is_close = |(got, want): (&f32, &Sum)| (f64::from(*got) - want.value).abs() <= 1e-2 + 1e-2 * want.value.abs();
+        let is_close =
+            |(got, want): (&f32, &Sum)| (f64::from(*got) - want.value).abs() <= 1e-2 + 1e-2 * want.value.abs();
         assert!(got.iter().zip(&reference).all(is_close));
 
         let (operands, got) = simulate(Family::I1);

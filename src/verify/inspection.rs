@@ -13,7 +13,8 @@ pub fn poison_fault(seen: &Inspection, allocation: &Allocation) -> Option<Verdic
     let n_logical = allocation.n_elements();
     if seen.n_guard_changed > 0 {
         let first = seen.first_guard.unwrap_or_default();
-        let detail = format!("{} guard texels were overwritten; first {}", seen.n_guard_changed, texel(allocation, first));
+        let detail =
+            format!("{} guard texels were overwritten; first {}", seen.n_guard_changed, texel(allocation, first));
         return rejected(Kind::OobWrite, detail);
     }
     if seen.n_logical as usize != n_logical {
@@ -92,7 +93,10 @@ mod tests {
         assert_eq!(kind(&empty), Some((Status::Untested, Some(Kind::NotReached))));
         assert_eq!(padding_fault(&clean(), &image), None);
         let padding = padding_fault(&Inspection { n_padding_bad: 3, ..clean() }, &image).unwrap();
-        assert_eq!((padding.kind, padding.detail.as_str()), (Some(Kind::PaddingLanes), "3 lanes past channel 5 are not zero"));
+        assert_eq!(
+            (padding.kind, padding.detail.as_str()),
+            (Some(Kind::PaddingLanes), "3 lanes past channel 5 are not zero")
+        );
     }
 
     #[test]

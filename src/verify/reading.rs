@@ -36,12 +36,8 @@ pub struct Claim {
 }
 
 /// The runs that every case needs before anything is admitted.
-pub const REQUIRED: [(Family, OperandSet); 4] = [
-    (Family::I1, OperandSet::A),
-    (Family::I1, OperandSet::B),
-    (Family::I2, OperandSet::A),
-    (Family::R, OperandSet::A),
-];
+pub const REQUIRED: [(Family, OperandSet); 4] =
+    [(Family::I1, OperandSet::A), (Family::I1, OperandSet::B), (Family::I2, OperandSet::A), (Family::R, OperandSet::A)];
 
 /// How telling a fault is: the smallest is named. Poison comes first, since it says *what* went wrong where a wrong value only says
 /// that something did.

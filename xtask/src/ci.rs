@@ -125,14 +125,29 @@ impl Run<'_> {
                 self.skip(&table_name, "its sweep failed");
                 continue;
             }
+            let Some(device) = device_folder(&folder) else {
+                self.fail(
+                    &table_name,
+                    &format!("the sweep ended well and left no <device>/*.csv in {}", folder.display()),
+                );
+                continue;
+            };
             // Tables, and everything after, must do without a loader: nothing names a driver here.
-            self.tilesmith(&table_name, &["table".into(), "--out".into(), folder.clone().into()], &no_driver());
-            swept.push(folder);
+            let args = [
+                "table".into(),
+                "--results".into(),
+                device.clone().into(),
+                "--out".into(),
+                out.join(format!("tables-{}", name.to_lowercase())).into(),
+            ];
+            self.tilesmith(&table_name, &args, &no_driver());
+            swept.push(device);
         }
         let diff_name = "diff of the two";
         match (swept.as_slice(), swiftshader) {
             ([a, b], _) => {
-                let args = ["diff".into(), a.clone().into(), b.clone().into()];
+                // Small integers are exact, so their hashes agree on all devices; times and winners need not.
+                let args = ["diff".into(), a.clone().into(), b.clone().into(), "--fail-on".into(), "hash".into()];
                 self.tilesmith(diff_name, &args, &no_driver());
             }
             (_, Err(reason)) => self.skip(diff_name, reason),
@@ -206,6 +221,16 @@ fn driver(icd: &Path) -> Vec<(&'static str, OsString)> {
 
 fn no_driver() -> Vec<(&'static str, OsString)> {
     driver(Path::new("/nonexistent/no_driver.json"))
+}
+
+/// The folder of the one device that was swept into `out`.
+fn device_folder(out: &Path) -> Option<PathBuf> {
+    let folders = fs::read_dir(out).ok()?.flatten().map(|entry| entry.path());
+    folders.filter(|folder| folder.is_dir()).find(|folder| {
+        fs::read_dir(folder).is_ok_and(|entries| {
+            entries.flatten().any(|e| e.path().extension().is_some_and(|extension| extension == "csv"))
+        })
+    })
 }
 
 /// The tests that open a device, by their file names.
@@ -301,6 +326,14 @@ mod tests {
             typed(&command, &[("RUSTDOCFLAGS", "-D warnings".into())]),
             "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps"
         );
+    }
+
+    #[test]
+    fn the_swept_devices_folder_is_the_one_with_results() {
+        let files = [(".journal/quick.jsonl", ""), ("mesa-llvmpipe-22.3.6/quick.csv", ""), ("quick.csv", "")];
+        let root = FakeRoot::new("swept", &files);
+        assert_eq!(device_folder(&root.0), Some(root.0.join("mesa-llvmpipe-22.3.6")));
+        assert_eq!(device_folder(&root.0.join("absent")), None);
     }
 
     #[test]

@@ -1,0 +1,374 @@
+//! Tables from made-up results: nothing wrong or unconfirmed is picked, equal results give equal bytes, and the
+//! JSON, the Rust and the C++ answer alike.
+#![cfg(feature = "compile")]
+
+mod table_fixture;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use table_fixture::{KERNEL, Sweep, UNCONFIRMED, WRONG, sweeps};
+use tilesmith::table::closure::rows;
+use tilesmith::table::query::Device;
+use tilesmith::table::{DeviceClasses, DeviceIdentity, Source, Table, closure, learn, write};
+
+const N_QUERIES: usize = 10_000;
+
+fn devices() -> DeviceClasses {
+    DeviceClasses::of_project(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+fn table_of(sweeps: &[Sweep]) -> Table {
+    let sources: Vec<Source<'_>> = sweeps.iter().map(Sweep::source).collect();
+    learn(KERNEL, &sources, &devices()).unwrap()
+}
+
+fn cases_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/table")
+}
+
+#[test]
+fn the_table_of_the_fixture_is_as_expected() {
+    let path = cases_dir().join("three_devices/expected/conv2d_pw.json");
+    let got = write::json(&table_of(&sweeps()));
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, &got).unwrap();
+    }
+    let want = std::fs::read_to_string(&path).unwrap();
+    assert!(got == want, "the table differs from {}; if that is meant, run again with UPDATE_EXPECT=1", path.display());
+}
+
+#[test]
+fn equal_results_give_equal_bytes() {
+    let mut other = sweeps();
+    other.reverse();
+    for sweep in &mut other {
+        sweep.rows.reverse();
+        sweep.rows.rotate_left(17);
+    }
+    for (one, two) in write::files(&table_of(&sweeps())).iter().zip(write::files(&table_of(&other))) {
+        assert!(*one == two, "{} depends on the order of results", one.0);
+    }
+}
+
+#[test]
+fn json_reads_back() {
+    let table = table_of(&sweeps());
+    assert_eq!(write::from_json(&write::json(&table)).unwrap(), table);
+}
+
+/// Looks every rule up in the rows it was made from, without the learner's own bookkeeping.
+#[test]
+fn every_row_is_admitted_and_confirmed_wherever_its_rule_holds() {
+    let sweeps = sweeps();
+    let table = table_of(&sweeps);
+    let classes = devices();
+    let mut n_checked = 0;
+    for (class, sections) in &table.classes {
+        let members: Vec<&Sweep> = sweeps.iter().filter(|s| classes.classify(&s.identity).class == *class).collect();
+        for (given, section) in sections {
+            for pack in &section.pack {
+                for rule in &pack.dispatch {
+                    for sweep in &members {
+                        for row in sweep.rows.iter().filter(|r| r.given == *given && r.variant == rule.row.variant && r.local == rule.row.local) {
+                            assert!(row.verdict.is_admitted(), "{class}: {} on {}", row.variant, row.case);
+                            let features = &sweep.features[&row.case];
+                            if rule.when.holds(features) && pack.when.holds(features) {
+                                assert!(row.replays > 0, "{class}: {} on {}", row.variant, row.case);
+                                n_checked += 1;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    // 9 cases of 2 classes x 2 given classes, and of swiftshader's one, at least once for each device.
+    assert!(n_checked >= 9 * 7, "{n_checked}");
+}
+
+#[test]
+fn fast_and_wrong_is_denied_and_fast_and_unconfirmed_passed_over() {
+    let table = table_of(&sweeps());
+    let section = &table.classes["lavapipe"]["f32_buf_f32"];
+    let picks = |section: &tilesmith::table::schema::Section| -> Vec<(String, [u32; 3])> {
+        let rows = section.pack.iter().flat_map(|p| p.dispatch.iter().map(|r| &r.row).chain([&p.fallback.row]).chain(p.alternatives.values()));
+        rows.map(|r| (r.variant.clone(), r.local)).collect()
+    };
+    assert!(!picks(section).contains(&(WRONG.0.to_owned(), WRONG.1)));
+    assert_eq!(section.denied.len(), 1);
+    assert_eq!((section.denied[0].variant.as_str(), section.denied[0].local[0]), WRONG);
+    assert!(section.denied[0].detail.contains("guard") && section.denied[0].device.contains("driver 1.0"));
+    // Right on NVIDIA and fastest there, so picked there; but `any` heard of lavapipe.
+    assert!(picks(&table.classes["nvidia-hopper"]["f32_buf_f32"]).contains(&(WRONG.0.to_owned(), WRONG.1)));
+    for sections in table.classes.values() {
+        for section in sections.values() {
+            assert!(!picks(section).contains(&(UNCONFIRMED.0.to_owned(), UNCONFIRMED.1)));
+        }
+    }
+    assert_eq!(table.classes["any"]["f32_buf_f32"].pack[0].fallback.row.variant, "conv2d_pw_f32_buf_f32_tex2d_1x1x4");
+    // A race on one machine of the class denies the candidate on the class.
+    assert!(table.classes["nvidia-hopper"]["f16_buf_f32"].denied.iter().any(|d| d.local == [[64, 1, 1]]));
+}
+
+#[test]
+fn packing_depends_on_channels_only_and_dispatch_on_size() {
+    let table = table_of(&sweeps());
+    let section = &table.classes["nvidia-hopper"]["f16_buf_f32"];
+    assert_eq!(section.pack.len(), 2, "buffers pay off from 128 output channels in the fixture");
+    for pack in &section.pack {
+        assert!(pack.when.features().all(|f| f == "c_in" || f == "c_out"), "{}", pack.when);
+        assert!(pack.dispatch.iter().all(|r| r.row.axes["weights"] == pack.values["weights"]));
+        assert_eq!(pack.fallback.row.axes["weights"], pack.values["weights"]);
+    }
+    let tiles: std::collections::BTreeSet<&str> =
+        section.pack.iter().flat_map(|p| &p.dispatch).map(|r| r.row.axes["tile"].as_str()).collect();
+    assert_eq!(tiles.len(), 2, "large tiles pay off on many pixels in the fixture");
+    assert!(section.regret.unwrap().worst < 0.03);
+}
+
+#[test]
+fn swiftshader_has_no_half_floats_and_falls_to_none() {
+    let table = table_of(&sweeps());
+    assert!(!table.classes["swiftshader"].contains_key("f16_buf_f32"));
+    let identity = DeviceIdentity { vendor_id: 0x1ae0, driver_id: 10, ..DeviceIdentity::default() };
+    let given = BTreeMap::from([("storage", "f16"), ("act", "buf"), ("acc", "f32")].map(|(a, v)| (a.to_owned(), v.to_owned())));
+    let case = BTreeMap::from([("c_in", 16), ("c_out", 16), ("h_out", 4), ("w_out", 4), ("batch", 1)].map(|(f, v)| (f.to_owned(), v)));
+    let mut device = Device::minimal(identity);
+    assert!(table.select(&device, &given, &case).is_none());
+    device.features.push("storageBuffer16BitAccess".to_owned());
+    let pick = table.select(&device, &given, &case).unwrap();
+    // 4 tiles of output channels, 16 pixels: 8 x 8 shrinks to 4 x 8.
+    assert_eq!((pick.local, pick.groups), ([4, 8, 1], [1, 2, 1]));
+}
+
+#[test]
+fn nothing_is_emitted_where_nothing_is_admitted() {
+    let mut sweeps = sweeps();
+    sweeps.truncate(1);
+    for row in &mut sweeps[0].rows {
+        row.verdict = tilesmith::verify::Verdict::new(tilesmith::verify::Status::Rejected, tilesmith::verify::Kind::Structure, "wrong");
+        row.replays = 0;
+    }
+    let table = table_of(&sweeps);
+    assert!(table.classes.is_empty());
+    assert!(table.gaps.iter().any(|g| g.contains("f32_buf_f32: nothing was admitted in all 9 cases, such as")), "{:?}", table.gaps);
+}
+
+#[test]
+fn a_new_binary_needs_new_evidence() {
+    let mut both = sweeps();
+    both.truncate(1);
+    both.extend(sweeps().into_iter().take(1));
+    let newer = both.last_mut().unwrap();
+    newer.facts.sweep = "quick@2".into();
+    let reference = "conv2d_pw_f32_buf_f32_tex2d_1x1x4";
+    let old = std::mem::replace(&mut newer.facts.variants.get_mut(reference).unwrap().spirv_hash, "00000000000000ff".into());
+    newer.rows.retain(|r| r.variant == reference && r.case == "48-96-16x16");
+    newer.rows.iter_mut().for_each(|r| r.spirv_hash = "00000000000000ff".into());
+    let mut sources: Vec<Source<'_>> = both.iter().map(Sweep::source).collect();
+    sources[1].finished = "2026-02-01T00:00:00Z".into();
+    let table = learn(KERNEL, &sources, &devices()).unwrap();
+    // The new binary is confirmed on one case of nine: good for a rule, not for a fallback row.
+    let section = &table.classes["lavapipe"]["f32_buf_f32"];
+    assert!(section.pack.iter().all(|p| p.fallback.row.variant != reference));
+    for row in rows(&table) {
+        assert_ne!((row.variant.as_str(), row.spirv_hash.as_str()), (reference, old.as_str()), "of the older binary");
+    }
+}
+
+#[test]
+fn closure_names_dead_missing_and_stale_variants() {
+    let sweeps = sweeps();
+    let table = table_of(&sweeps);
+    let mut compiled: BTreeMap<String, String> =
+        sweeps[0].facts.variants.iter().map(|(name, f)| (name.clone(), f.spirv_hash.clone())).collect();
+    assert!(closure(&table, &compiled).holds());
+    compiled.insert("unused".into(), "1".into());
+    let used: Vec<String> = rows(&table).map(|r| r.variant.clone()).collect();
+    compiled.remove(&used[0]);
+    let stale = used.iter().find(|v| **v != used[0]).unwrap();
+    compiled.insert(stale.clone(), "2".into());
+    let found = closure(&table, &compiled);
+    assert!(found.dead.contains("unused") && found.missing.contains(&used[0]) && found.stale.contains(stale));
+    assert!(!found.holds());
+}
+
+#[test]
+fn outdated_files_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let table = table_of(&sweeps());
+    assert_eq!(write::outdated(&table, dir.path()).unwrap().len(), 3);
+    let paths = write::save(&table, dir.path()).unwrap();
+    assert!(write::outdated(&table, dir.path()).unwrap().is_empty());
+    assert_eq!(write::load(&paths[0]).unwrap(), table);
+    std::fs::write(&paths[2], "// edited").unwrap();
+    assert_eq!(write::outdated(&table, dir.path()).unwrap(), [paths[2].clone()]);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3, "no temporary file is left");
+}
+
+#[test]
+fn json_rust_and_cpp_answer_alike() {
+    let table = table_of(&sweeps());
+    let dir = tempfile::tempdir().unwrap();
+    let harness = cases_dir().join("harness");
+    for file in ["main.rs", "main.cpp"] {
+        std::fs::copy(harness.join(file), dir.path().join(file)).unwrap();
+    }
+    std::fs::write(dir.path().join("table.rs"), write::rust(&table)).unwrap();
+    std::fs::write(dir.path().join("table.hpp"), write::cpp(&table)).unwrap();
+    std::fs::write(dir.path().join("alone.rs"), "#![no_std]\n#![deny(warnings)]\npub mod table;\n").unwrap();
+
+    let run = |program: &str, args: &[&str]| {
+        let output = Command::new(program).args(args).current_dir(dir.path()).output();
+        let output = output.unwrap_or_else(|e| panic!("{program}: {e}"));
+        assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
+    run(&rustc, &["--edition", "2021", "--crate-type", "lib", "alone.rs"]);
+    run(&rustc, &["--edition", "2021", "-D", "warnings", "-o", "from_rust", "main.rs"]);
+    if Command::new("clippy-driver").arg("--version").output().is_ok_and(|o| o.status.success()) {
+        run("clippy-driver", &["--edition", "2021", "--crate-type", "lib", "-D", "warnings", "-D", "clippy::all", "alone.rs"]);
+    }
+    let strict = ["-std=c++17", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-o", "from_cpp", "main.cpp"];
+    run("g++", &strict);
+    if Command::new("clang++").arg("--version").output().is_ok_and(|o| o.status.success()) {
+        run("clang++", &strict);
+    }
+
+    let table = write::from_json(&write::json(&table)).unwrap();
+    let queries = queries(&table);
+    let lines: String = queries.iter().map(|q| q.line() + "\n").collect();
+    let wanted: String = queries.iter().map(|q| q.answer(&table) + "\n").collect();
+    for program in ["from_rust", "from_cpp"] {
+        let got = answers(&dir.path().join(program), &lines);
+        for ((query, want), got) in queries.iter().zip(wanted.lines()).zip(got.lines()) {
+            assert_eq!(want, got, "{program}: {}", query.line());
+        }
+        assert_eq!(got.lines().count(), N_QUERIES);
+    }
+    // The queries must reach what they are to compare.
+    let n_none = wanted.lines().filter(|l| l.ends_with("none")).count();
+    assert!(n_none > N_QUERIES / 50 && n_none < N_QUERIES * 9 / 10, "{n_none} queries without an answer");
+    let distinct: std::collections::BTreeSet<&str> = wanted.lines().filter_map(|l| l.split(' ').nth(1)).collect();
+    assert!(distinct.len() >= 6, "{distinct:?}");
+}
+
+fn answers(program: &Path, lines: &str) -> String {
+    let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let lines = lines.to_owned();
+    let feeder = std::thread::spawn(move || stdin.write_all(lines.as_bytes()).unwrap());
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+struct Query {
+    device: Device,
+    given: [&'static str; 3],
+    /// c_in, c_out, h_out, w_out, batch
+    sizes: [i64; 5],
+}
+
+impl Query {
+    fn line(&self) -> String {
+        let d = &self.device;
+        let triple = |t: [u32; 3]| format!("{},{},{}", t[0], t[1], t[2]);
+        let mut line = format!(
+            "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t",
+            d.class.as_deref().unwrap_or("-"),
+            d.identity.vendor_id,
+            d.identity.driver_id,
+            d.identity.name,
+            d.identity.subgroup_size,
+            d.features.join(","),
+            d.max_invocations,
+            triple(d.max_local_size),
+            triple(d.max_group_count),
+            self.given.join("\t")
+        );
+        for (i, size) in self.sizes.iter().enumerate() {
+            let _ = write!(line, "{}{size}", if i == 0 { "" } else { "," });
+        }
+        line
+    }
+
+    fn answer(&self, table: &Table) -> String {
+        let given = table.given.iter().cloned().zip(self.given.map(str::to_owned)).collect();
+        let names = ["c_in", "c_out", "h_out", "w_out", "batch"].map(str::to_owned);
+        let case: BTreeMap<String, i64> = names.into_iter().zip(self.sizes).collect();
+        let pack = table.pack(&self.device, &given, &case).map_or("none".to_owned(), |values| {
+            values.iter().map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(",")
+        });
+        match table.select(&self.device, &given, &case) {
+            Some(pick) => format!("{pack} {} {:?} {:?}", pick.row.variant, pick.local, pick.groups),
+            None => format!("{pack} none"),
+        }
+    }
+}
+
+/// splitmix64: the same queries on every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn of<T: Clone>(&mut self, all: &[T]) -> T {
+        all[(self.next() % all.len() as u64) as usize].clone()
+    }
+}
+
+fn queries(table: &Table) -> Vec<Query> {
+    let mut random = Random(2026);
+    let mut classes: Vec<Option<String>> = table.classes.keys().cloned().map(Some).collect();
+    classes.extend([None, None, None, None, Some("".into()), Some("unheard-of".into()), Some("nvidia-ada".into())]);
+    let names = [
+        "NVIDIA H200", "NVIDIA A100-SXM4-80GB", "nvidia gh200 480gb", "llvmpipe (LLVM 15.0.6, 256 bits)", "", "Mali-G710",
+        "h2000", "xh200", "H\u{e9}h200 \u{fc}", "SwiftShader Device",
+    ];
+    // What the thresholds lie between, and the ends.
+    let sizes: Vec<i64> = [0, 1, 2, 3, 4, 7, 8, 9, 16, 27, 31, 32, 33, 63, 64, 65, 96, 111, 127, 128, 129, 192, 256, 768, 1280, 4096, 65_536, 524_281]
+        .into_iter()
+        .chain([i64::from(u32::MAX), i64::from(u32::MAX) + 1, i64::MAX, i64::MAX / 2, -1, i64::MIN])
+        .collect();
+    (0..N_QUERIES)
+        .map(|i| {
+            // Half of them plain, so that rules and not limits decide.
+            let plain = i % 2 == 0;
+            let ordinary = if plain { 23 } else { sizes.len() };
+            Query {
+                device: Device {
+                    class: random.of(&classes),
+                    identity: DeviceIdentity {
+                        vendor_id: random.of(&[0x10de, 0x10de, 0x10005, 0x1ae0, 0x13b5, 0, u32::MAX]),
+                        driver_id: random.of(&[4, 13, 10, 26, 0]),
+                        name: random.of(&names).to_owned(),
+                        subgroup_size: random.of(&[0, 32, 64]),
+                    },
+                    features: random.of(&[
+                        vec!["storageBuffer16BitAccess".to_owned()],
+                        vec!["shaderFloat16".to_owned(), "storageBuffer16BitAccess".to_owned()],
+                        vec!["shaderFloat16".to_owned()],
+                        vec!["".to_owned()],
+                    ]),
+                    max_invocations: if plain { 1024 } else { random.of(&[0, 63, 64, 128, 256, 1024, u32::MAX]) },
+                    max_local_size: if plain { [1024, 1024, 64] } else { random.of(&[[1024, 1024, 64], [16, 16, 16], [0, 0, 0], [u32::MAX; 3]]) },
+                    max_group_count: if plain { [65535; 3] } else { random.of(&[[65535; 3], [u32::MAX; 3], [1, 1, 1], [u32::MAX, 7, 1], [0; 3]]) },
+                },
+                given: [random.of(&["f32", "f32", "f16", "f16", "f64"]), random.of(&["buf", "buf", "buf", "buf", "tex3d"]), "f32"],
+                sizes: std::array::from_fn(|_| random.of(&sizes[..ordinary])),
+            }
+        })
+        .collect()
+}
