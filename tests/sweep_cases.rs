@@ -7,8 +7,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use tilesmith::matrix::Variant;
-use tilesmith::sweep::plan::{self, PlanError};
 use tilesmith::sweep::file;
+use tilesmith::sweep::plan::{self, PlanError};
 
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/sweep");
@@ -22,7 +22,9 @@ fn outcome(folder: &Path) -> Result<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let describe = |error: PlanError| {
         let help = miette::Diagnostic::help(&error).map(|h| format!("help: {h}\n")).unwrap_or_default();
-        format!("{error}\n{help}").replace(&format!("{}/", folder.display()), "").replace(&format!("{}/", root.display()), "PROJECT/")
+        format!("{error}\n{help}")
+            .replace(&format!("{}/", folder.display()), "")
+            .replace(&format!("{}/", root.display()), "PROJECT/")
     };
     let project = plan::load_project(root).map_err(|e| describe(e.into()))?;
     let text = std::fs::read_to_string(folder.join("sweep.yaml")).unwrap();

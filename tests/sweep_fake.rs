@@ -10,15 +10,15 @@ use tilesmith::matrix::{AxisChoice, Binding, Dtype, Grid, GridTerm, Layout, Phas
 use tilesmith::ops::{Case, IndexMapHash};
 use tilesmith::results::{ResultSet, Row};
 use tilesmith::sweep::journal::{Entry, Header};
+use tilesmith::sweep::rows;
 use tilesmith::sweep::session::{self, Ending, Options, Outcome, SweepError, Watch};
 use tilesmith::sweep::state::State;
 use tilesmith::sweep::summary::Summary;
 use tilesmith::sweep::supervisor::{Patience, WorkerProgram};
-use tilesmith::sweep::rows;
 use tilesmith::verify::{Kind, Status};
 use tilesmith::worker::bundle::{
-    Bundle, BundledVariant, Candidate, GivenClass, Harness, MANIFEST_SCHEMA, Manifest, Requirements, Rules, StaticCounts,
-    SweepCase, hash16,
+    Bundle, BundledVariant, Candidate, GivenClass, Harness, MANIFEST_SCHEMA, Manifest, Requirements, Rules,
+    StaticCounts, SweepCase, hash16,
 };
 
 const N_VARIANTS: usize = 5;
@@ -62,8 +62,7 @@ fn variant(storage: &str, tile: usize) -> Variant {
 
 /// Two classes (f32: candidates 0 to 9, f16: 10 to 19), the reference first in each.
 fn manifest() -> Manifest {
-    let variants: Vec<Variant> =
-        ["f32", "f16"].iter().flat_map(|s| (0..N_VARIANTS).map(|t| variant(s, t))).collect();
+    let variants: Vec<Variant> = ["f32", "f16"].iter().flat_map(|s| (0..N_VARIANTS).map(|t| variant(s, t))).collect();
     let bundled = |v: Variant| BundledVariant {
         spirv_hash: hash16(v.name.as_bytes()),
         requirements: Requirements {
@@ -75,8 +74,7 @@ fn manifest() -> Manifest {
         compile_ms: None,
         variant: v,
     };
-    let candidates =
-        (0..2 * N_VARIANTS).flat_map(|variant| LOCALS.map(|local| Candidate { variant, local })).collect();
+    let candidates = (0..2 * N_VARIANTS).flat_map(|variant| LOCALS.map(|local| Candidate { variant, local })).collect();
     let class = |id: &str, reference| GivenClass {
         id: id.into(),
         values: IndexMap::from([("storage".to_owned(), id.to_owned())]),
@@ -286,7 +284,8 @@ fn a_candidate_that_dies_only_in_company_is_admitted() {
 #[test]
 fn crashes_and_lost_devices_are_told_apart() {
     let lab = Lab::new();
-    let rules = r#"{"candidate": 2, "on": "verify", "do": "crash"}, {"candidate": 12, "on": "time", "do": "lose_device"}"#;
+    let rules =
+        r#"{"candidate": 2, "on": "verify", "do": "crash"}, {"candidate": 12, "on": "time", "do": "lose_device"}"#;
     let (outcome, rows) = lab.run(&script(rules));
     assert_eq!(outcome.ending, Ending::Complete);
     let kind = |candidate| row(&rows, "8-8-4x4", candidate).verdict.kind;
@@ -307,7 +306,11 @@ fn the_fastest_liar_does_not_win() {
     assert_eq!((liar.verdict.status, liar.verdict.kind), (Status::Rejected, Some(Kind::Race)));
     assert!(liar.verdict.detail.contains("timed batch"), "{}", liar.verdict.detail);
     let summary = Summary::of(&outcome, None);
-    assert!(summary.winners.iter().all(|w| !(w.variant == "k_f32_t3" && w.local == [64, 1, 1])), "{:?}", summary.winners);
+    assert!(
+        summary.winners.iter().all(|w| !(w.variant == "k_f32_t3" && w.local == [64, 1, 1])),
+        "{:?}",
+        summary.winners
+    );
     assert!(summary.finalists.iter().all(|f| !(f.variant == "k_f32_t3" && f.local == [64, 1, 1])));
 }
 
@@ -479,4 +482,100 @@ fn a_full_disk_ends_the_sweep_with_a_message() {
     let error = session::run(&lab.bundle, &options, &mut Log::default()).unwrap_err();
     assert_eq!(error.exit_code(), tilesmith::exit::SYSTEM);
     assert!(error.to_string().contains("cannot write the journal"), "{error}");
+}
+
+/// The program itself on a bundle, with a worker that plays a script.
+#[cfg(unix)]
+fn tilesmith(lab: &Lab, script: &str, args: &[&str]) -> std::process::Output {
+    use std::os::unix::fs::PermissionsExt;
+    let options = lab.options(script);
+    let wrapper = lab.dir.path().join("worker.sh");
+    let program = options.worker.program.display();
+    let text =
+        format!("#!/bin/sh\nexec '{program}' --fake '{}' \"$@\"\n", lab.dir.path().join("script.json").display());
+    std::fs::write(&wrapper, text).unwrap();
+    std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::process::Command::new(env!("CARGO_BIN_EXE_tilesmith"))
+        .current_dir(lab.dir.path())
+        .env("TILESMITH_WORKER", &wrapper)
+        .args(["sweep", "--bundle", "bundle"])
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn the_summary_fits_a_terminal_and_says_what_was_found() {
+    let lab = Lab::new();
+    let rules = r#"{"candidate": 6, "time_ns": 4000}, {"candidate": 2, "on": "verify", "do": "reject"}"#;
+    let output = tilesmith(&lab, &script(rules), &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for line in text.lines().filter(|l| !l.starts_with("  results/")) {
+        assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
+    }
+    let text = text.replace('\\', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "complete",
+        "rejected(structure)",
+        "reproduce:",
+        "--only k_f32_t1@8x8x1",
+        "I1: 2 candidate-cases differ",
+        "cargo xtask table",
+    ] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+
+    // The reproducing command runs that candidate and its reference alone, and leaves the whole sweep's results be.
+    let output =
+        tilesmith(&lab, &script(rules), &["--case", "8-8-4x4", "--only", "k_f32_t1@8x8x1", "--format", "json"]);
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((summary["n_candidates"].as_u64(), summary["n_cases"].as_u64()), (Some(2), Some(1)));
+    assert_eq!(summary["sweep"], "fake-part");
+
+    let output = tilesmith(&lab, &script(rules), &["--only", "k_f32_t1@9x9x9"]);
+    assert_eq!(output.status.code(), Some(tilesmith::exit::USAGE));
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("9x9x9") && text.contains("64x1x1"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_bundle_runs_in_pieces_until_it_is_complete() {
+    let lab = Lab::new();
+    let slow = format!(r#"{QUIET}, "event_delay_ms": 2}}"#);
+    let first = tilesmith(&lab, &slow, &["--wall", "300ms"]);
+    let text = String::from_utf8_lossy(&first.stdout).into_owned();
+    assert_eq!(first.status.code(), Some(0), "{text}");
+    assert!(text.contains("INCOMPLETE: out of time") && text.contains("--resume"), "{text}");
+    let last = tilesmith(&lab, &slow, &["--resume"]);
+    let text = String::from_utf8_lossy(&last.stdout).into_owned();
+    assert!(text.contains("complete") && !text.contains("INCOMPLETE"), "{text}");
+    assert!(text.contains("in all"), "both sittings count: {text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_sweep_in_order() {
+    use std::process::{Command, Stdio};
+    let lab = Lab::new();
+    // Writes the wrapper; the run itself is short.
+    tilesmith(&lab, &script(""), &[]);
+    let slow = format!(r#"{QUIET}, "event_delay_ms": 20}}"#);
+    std::fs::write(lab.dir.path().join("script.json"), slow).unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_tilesmith"))
+        .current_dir(lab.dir.path())
+        .env("TILESMITH_WORKER", lab.dir.path().join("worker.sh"))
+        .args(["sweep", "--bundle", "bundle"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(tilesmith::exit::INTERRUPTED));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("stopped by a signal") && text.contains("untested(not-reached)"), "{text}");
 }

@@ -66,7 +66,8 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         }
         eprintln!("\nstopping after what is in flight (once more to stop at once)");
     };
-    ctrlc::set_handler(handler).map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot watch for Ctrl-C: {e}")))?;
+    ctrlc::set_handler(handler)
+        .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot watch for Ctrl-C: {e}")))?;
     let options = Options {
         device: args.device.clone(),
         wall: args.wall,
@@ -83,7 +84,10 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let outcome = outcome.map_err(|e| Failure::new(e.exit_code(), miette::miette!("{e}")))?;
     let saved = rows::save(&outcome).map_err(|e| {
         let journal = outcome.journal.display();
-        Failure::new(exit::SYSTEM, miette::miette!("{e}; nothing is lost: the journal {journal} holds every result (--resume)"))
+        Failure::new(
+            exit::SYSTEM,
+            miette::miette!("{e}; nothing is lost: the journal {journal} holds every result (--resume)"),
+        )
     })?;
     let summary = Summary::of(&outcome, Some(&saved));
     let resume = resume_command(common, args);
@@ -113,7 +117,9 @@ fn resume_command(common: &Common, args: &Args) -> String {
         Some(dir) => words.extend(["--bundle".to_owned(), dir.display().to_string()]),
         None => words.push(args.file.display().to_string()),
     }
-    for (name, value) in [("--device", args.device.clone()), ("--out", args.out.as_ref().map(|p| p.display().to_string()))] {
+    for (name, value) in
+        [("--device", args.device.clone()), ("--out", args.out.as_ref().map(|p| p.display().to_string()))]
+    {
         if let Some(value) = value {
             let value = if value.contains(' ') { format!("'{value}'") } else { value };
             words.extend([name.to_owned(), value]);
@@ -133,7 +139,9 @@ struct Loaded {
 
 fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
     let whole = match &args.bundle {
-        Some(dir) => Bundle::load(&common.resolve(dir)).map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?,
+        Some(dir) => {
+            Bundle::load(&common.resolve(dir)).map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?
+        }
         None => {
             let project = plan::load_project(&common.project)?;
             let path = plan::find_file(&common.project, &args.file);
@@ -149,8 +157,10 @@ fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
     if args.cases.is_empty() && args.only.is_empty() {
         return Ok(Loaded { bundle: whole, _folder: None });
     }
-    let part = restrict(&whole.manifest, &args.cases, &args.only).map_err(|e| Failure::new(exit::USAGE, miette::miette!("{e}")))?;
-    let folder = tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
+    let part = restrict(&whole.manifest, &args.cases, &args.only)
+        .map_err(|e| Failure::new(exit::USAGE, miette::miette!("{e}")))?;
+    let folder =
+        tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
     let modules = part.spirv_hashes().into_iter().map(|hash| {
         let bytes = whole.spirv(hash)?.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
         Ok((hash.to_owned(), bytes))
@@ -187,7 +197,9 @@ pub(super) fn compile_progress() -> impl Fn(usize, usize) + Sync {
     move |done: usize, all: usize| {
         let now_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let last = last_ms.load(Ordering::Relaxed);
-        if now_ms >= last + EVERY_MS && last_ms.compare_exchange(last, now_ms, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        if now_ms >= last + EVERY_MS
+            && last_ms.compare_exchange(last, now_ms, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        {
             eprintln!("compiling: {done} of {all} variants");
         }
     }

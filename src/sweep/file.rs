@@ -117,13 +117,18 @@ pub fn parse(
     let cases_node = top.require("cases")?;
     let cases = read_cases(&document, cases_node, &op, folder, project)?;
     let given = top.get("given").map(|node| read_given(&document, node)).transpose()?;
-    let candidates = top.get("candidates").map(|node| read_candidates(&document, node)).transpose()?.unwrap_or_default();
+    let candidates =
+        top.get("candidates").map(|node| read_candidates(&document, node)).transpose()?.unwrap_or_default();
     let local = top.get("local").map(|node| read_local(&document, node)).transpose()?;
     let seed = match top.get("seed") {
         None => DEFAULT_SEED,
         Some(node) => match document.scalar(node, "seed")? {
             Scalar::Int(value) if *value >= 0 => *value as u64,
-            other => return Err(document.error(node.place, format!("seed must be an integer of at least 0, not `{other}`")).into()),
+            other => {
+                return Err(document
+                    .error(node.place, format!("seed must be an integer of at least 0, not `{other}`"))
+                    .into());
+            }
         },
     };
     let rules = read_rules(&document, &top)?;
@@ -170,7 +175,8 @@ fn read_cases(
                     if key.name == "count" {
                         count = parse_count(&text).map_err(|message| document.error(value.place, message))?;
                     } else {
-                        let parsed = parse_value(&key.name, &text).map_err(|e| document.error(value.place, e.to_string()))?;
+                        let parsed =
+                            parse_value(&key.name, &text).map_err(|e| document.error(value.place, e.to_string()))?;
                         given.insert(key.name.clone(), parsed);
                     }
                 }
@@ -225,7 +231,10 @@ fn read_csv(path: &Path, op: &str, sweep: &str) -> Result<Vec<FileCase>, SweepFi
             && column != "count"
             && let Some(hint) = did_you_mean(column, fields)
         {
-            return Err(at_line(1, format!("column {column} is no field of {op} ({hint} fields: {})", fields.join(", "))));
+            return Err(at_line(
+                1,
+                format!("column {column} is no field of {op} ({hint} fields: {})", fields.join(", ")),
+            ));
         }
     }
     let mut cases: Vec<FileCase> = Vec::new();
@@ -254,7 +263,10 @@ fn read_csv(path: &Path, op: &str, sweep: &str) -> Result<Vec<FileCase>, SweepFi
         })?;
         let at = format!("{shown}:{line}");
         if let Some(first) = seen.insert(case.id.clone(), at.clone()) {
-            let message = format!("case {} stands here a second time (first at {first}; a column count weights a shape)", case.id);
+            let message = format!(
+                "case {} stands here a second time (first at {first}; a column count weights a shape)",
+                case.id
+            );
             return Err(at_line(line, message));
         }
         cases.push(FileCase { case, count, at });
@@ -271,7 +283,9 @@ fn read_given(document: &Document, node: &Node) -> Result<GivenValues, Box<FileE
     }
     let one = |item: &Node| {
         let entries = document.entries(item, "an entry of given")?;
-        let value = |(key, value): &(crate::matrix::document::Key, Node)| Ok((key.name.clone(), document.text(value, &key.name)?));
+        let value = |(key, value): &(crate::matrix::document::Key, Node)| {
+            Ok((key.name.clone(), document.text(value, &key.name)?))
+        };
         let values: Result<IndexMap<String, String>, Box<FileError>> = entries.iter().map(value).collect();
         Ok((values?, item.place))
     };
@@ -291,7 +305,9 @@ fn read_candidates(document: &Document, node: &Node) -> Result<Candidates, Box<F
         (Some(cover), max) => {
             document.choice(cover, "cover", &[("pairs", ())])?;
             let Some(max) = max else {
-                return Err(document.error(cover.place, "cover needs the key max beside it: at most so many candidates"));
+                return Err(
+                    document.error(cover.place, "cover needs the key max beside it: at most so many candidates")
+                );
             };
             Some((document.integer(max, "max", 1)? as usize, max.place))
         }
@@ -361,7 +377,11 @@ fn read_rules(document: &Document, top: &crate::matrix::document::Fields<'_>) ->
             rules.within = match document.scalar(node, "within")? {
                 Scalar::Int(v) if *v >= 1 => *v as f64,
                 Scalar::Float(v) if v.is_finite() && *v >= 1.0 => *v,
-                other => return Err(document.error(node.place, format!("within must be a factor of at least 1, not `{other}`"))),
+                other => {
+                    return Err(
+                        document.error(node.place, format!("within must be a factor of at least 1, not `{other}`"))
+                    );
+                }
             };
         }
     }
@@ -396,7 +416,10 @@ fn share(document: &Document, node: &Node, what: &str) -> Result<f64, Box<FileEr
     };
     match value {
         Ok(value) if (0.0..1.0).contains(&value) => Ok(value),
-        _ => Err(document.error(node.place, format!("{what} is `{text}` (allowed: a share such as 3% or 0.03, below 1)"))),
+        _ => {
+            Err(document
+                .error(node.place, format!("{what} is `{text}` (allowed: a share such as 3% or 0.03, below 1)")))
+        }
     }
 }
 
@@ -414,7 +437,9 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
     let unit_ns = UNITS.iter().find(|(name, _)| *name == unit.trim()).map(|(_, ns)| *ns);
     match (number.parse::<f64>(), unit_ns) {
         // A thousand hours is no sweep, and far below what 64 bits hold.
-        (Ok(n), Some(unit_ns)) if n > 0.0 && n * unit_ns >= 1.0 && n * unit_ns <= 3.6e15 => Ok((n * unit_ns).round() as u64),
+        (Ok(n), Some(unit_ns)) if n > 0.0 && n * unit_ns >= 1.0 && n * unit_ns <= 3.6e15 => {
+            Ok((n * unit_ns).round() as u64)
+        }
         _ => Err(format!("`{text}` (allowed: a number above 0 with ns, us, ms, s, m or h, such as 1ms or 8m)")),
     }
 }

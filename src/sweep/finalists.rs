@@ -37,7 +37,8 @@ pub fn portfolio(members: &[Member], always: &[u32], winners: &[u32], max: usize
             chosen.push(at);
         }
     }
-    let mut missing: Vec<usize> = winners.iter().filter_map(|&c| position(c)).filter(|at| !chosen.contains(at)).collect();
+    let mut missing: Vec<usize> =
+        winners.iter().filter_map(|&c| position(c)).filter(|at| !chosen.contains(at)).collect();
     missing.sort_unstable();
     missing.dedup();
     if chosen.len() + missing.len() <= max {
@@ -69,13 +70,15 @@ mod tests {
 
     #[test]
     fn winners_are_taken_when_there_is_room() {
-        let members = [member(0, &[3.0, 3.0]), member(1, &[1.0, 2.0]), member(2, &[2.0, 1.0]), member(3, &[1.05, 1.05])];
+        let members =
+            [member(0, &[3.0, 3.0]), member(1, &[1.0, 2.0]), member(2, &[2.0, 1.0]), member(3, &[1.05, 1.05])];
         assert_eq!(portfolio(&members, &[0], &[1, 2], 4), [0, 1, 2]);
     }
 
     #[test]
     fn without_room_the_all_rounder_comes_before_the_winners() {
-        let members = [member(0, &[3.0, 3.0]), member(1, &[1.0, 2.0]), member(2, &[2.0, 1.0]), member(3, &[1.05, 1.05])];
+        let members =
+            [member(0, &[3.0, 3.0]), member(1, &[1.0, 2.0]), member(2, &[2.0, 1.0]), member(3, &[1.05, 1.05])];
         assert_eq!(portfolio(&members, &[0], &[1, 2], 2), [0, 3]);
     }
 

@@ -111,12 +111,20 @@ impl Entry {
     pub fn of_block(b: &Block) -> Entry {
         let samples = b.samples.iter().map(|s| (s.candidate, short(s.time_ns), s.batch, s.output_ok, s.doubt.clone()));
         let canary = |ns: [f64; 2]| ns.map(short);
-        Entry::Block(b.case, b.block, canary(b.canary_before_ns), canary(b.canary_after_ns), b.canary_ok, samples.collect())
+        Entry::Block(
+            b.case,
+            b.block,
+            canary(b.canary_before_ns),
+            canary(b.canary_after_ns),
+            b.canary_ok,
+            samples.collect(),
+        )
     }
 
     /// The event this line was made from, its figures rounded.
     pub fn verified(&self) -> Option<Verified> {
-        let Entry::Verified(case, candidate, verdict, i1, probe_ns, err, driver_ms, registers, spills, checks) = self else {
+        let Entry::Verified(case, candidate, verdict, i1, probe_ns, err, driver_ms, registers, spills, checks) = self
+        else {
             return None;
         };
         Some(Verified {
@@ -155,7 +163,9 @@ impl Entry {
 
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    #[error("{path}: cannot write the journal: {source} (what it holds is kept; free some space, then `tilesmith sweep --resume`)")]
+    #[error(
+        "{path}: cannot write the journal: {source} (what it holds is kept; free some space, then `tilesmith sweep --resume`)"
+    )]
     Write { path: PathBuf, source: std::io::Error },
     #[error("{path}: cannot read the journal: {source}")]
     Read { path: PathBuf, source: std::io::Error },
@@ -163,7 +173,9 @@ pub enum JournalError {
     Line { path: PathBuf, line: usize, source: serde_json::Error },
     #[error("{path}: the journal has no header (start anew without --resume)")]
     Empty { path: PathBuf },
-    #[error("{path}: schema {found} of the journal is not {JOURNAL_SCHEMA}, the one this program reads (start anew without --resume)")]
+    #[error(
+        "{path}: schema {found} of the journal is not {JOURNAL_SCHEMA}, the one this program reads (start anew without --resume)"
+    )]
     Schema { path: PathBuf, found: u32 },
     #[error(
         "{path}: cannot resume: the journal belongs to {what} {journal}, this sweep has {here} (start anew without --resume)"
@@ -303,8 +315,13 @@ mod tests {
     }
 
     fn entries() -> Vec<Entry> {
-        let died =
-            Entry::Died { case: 0, candidate: Some(3), during: During::Time, death: Death::Hang, detail: "20 s".into() };
+        let died = Entry::Died {
+            case: 0,
+            candidate: Some(3),
+            during: During::Time,
+            death: Death::Hang,
+            detail: "20 s".into(),
+        };
         vec![Entry::Started(1), verified(), died, Entry::Spent(1, 2, 3), Entry::Ended(0.5)]
     }
 

@@ -12,10 +12,10 @@ pub mod applicability;
 pub mod file;
 pub mod finalists;
 pub mod journal;
-pub mod race;
 pub mod plan;
 pub mod portable;
 pub mod progress;
+pub mod race;
 pub mod record;
 pub mod references;
 pub mod restriction;
@@ -25,4 +25,3 @@ pub mod session;
 pub mod state;
 pub mod summary;
 pub mod supervisor;
-

@@ -108,22 +108,30 @@ pub fn select(file: &SweepFile, kernel: &Kernel, expansion: &Expansion) -> Resul
     for (values, place) in file.given.iter().flatten() {
         for (axis, value) in values {
             let Some(known) = kernel.axis(axis).filter(|a| a.phase == Phase::Given) else {
-                return Err(document.unknown(*place, format!("there is no given axis `{axis}`"), axis, &given_names).into());
+                return Err(document
+                    .unknown(*place, format!("there is no given axis `{axis}`"), axis, &given_names)
+                    .into());
             };
             let names: Vec<&str> = known.values.iter().map(|v| v.name.as_str()).collect();
             if !names.contains(&value.as_str()) {
-                return Err(document.unknown(*place, format!("axis {axis} has no value `{value}`"), value, &names).into());
+                return Err(document
+                    .unknown(*place, format!("axis {axis} has no value `{value}`"), value, &names)
+                    .into());
             }
         }
         let matches = |v: &Variant| values.iter().all(|(axis, value)| v.axis(axis) == Some(value));
         if !expansion.variants.iter().any(matches) {
             let text = values.iter().map(|(k, v)| format!("{k}: {v}")).collect::<Vec<_>>().join(", ");
-            return Err(document.error(*place, format!("no variant has {{{text}}} (a `where` of variants.yaml removes them)")).into());
+            return Err(document
+                .error(*place, format!("no variant has {{{text}}} (a `where` of variants.yaml removes them)"))
+                .into());
         }
     }
     let in_given = |v: &Variant| match &file.given {
         None => true,
-        Some(classes) => classes.iter().any(|(values, _)| values.iter().all(|(axis, value)| v.axis(axis) == Some(value))),
+        Some(classes) => {
+            classes.iter().any(|(values, _)| values.iter().all(|(axis, value)| v.axis(axis) == Some(value)))
+        }
     };
     let in_class: Vec<usize> = (0..expansion.variants.len()).filter(|&v| in_given(&expansion.variants[v])).collect();
 
@@ -146,7 +154,8 @@ pub fn select(file: &SweepFile, kernel: &Kernel, expansion: &Expansion) -> Resul
         }
     }
     let locals = file.local.as_deref().unwrap_or(&kernel.local_sizes);
-    let mut chosen: Vec<(usize, [u32; 3])> = kept.iter().flat_map(|&v| locals.iter().map(move |&local| (v, local))).collect();
+    let mut chosen: Vec<(usize, [u32; 3])> =
+        kept.iter().flat_map(|&v| locals.iter().map(move |&local| (v, local))).collect();
     if let Some((max, place)) = file.candidates.cover_max {
         let rows: Vec<Vec<usize>> = kept
             .iter()
@@ -179,7 +188,8 @@ pub fn select(file: &SweepFile, kernel: &Kernel, expansion: &Expansion) -> Resul
 
     let variants: Vec<usize> = chosen.iter().map(|(v, _)| *v).collect::<IndexSet<_>>().into_iter().collect();
     let class_of = |(id, reference): (&String, (usize, [u32; 3]))| {
-        let values = expansion.variants[reference.0].phase(Phase::Given).map(|c| (c.axis.clone(), c.value.clone())).collect();
+        let values =
+            expansion.variants[reference.0].phase(Phase::Given).map(|c| (c.axis.clone(), c.value.clone())).collect();
         let at = chosen.iter().position(|c| *c == reference).unwrap_or(0);
         (id.clone(), values, at)
     };
@@ -211,7 +221,8 @@ pub fn accepted_cases(file: &SweepFile, kernel: &Kernel, tile_px: u32) -> Result
                 accepts: kernel.accepts.as_ref().map(|c| c.text.clone()).unwrap_or_default(),
             });
         }
-        let relatives = ops::probes(case, tile_px).map_err(|source| PlanError::Case { at: file_case.at.clone(), source })?;
+        let relatives =
+            ops::probes(case, tile_px).map_err(|source| PlanError::Case { at: file_case.at.clone(), source })?;
         let mut probes = Vec::with_capacity(relatives.len());
         for relative in relatives {
             if accepts(&relative)? {
@@ -227,7 +238,8 @@ pub fn accepted_cases(file: &SweepFile, kernel: &Kernel, tile_px: u32) -> Result
 fn expect(cases: &mut [SweepCase], seed: u64, cache: &ReferenceCache) -> Result<(), ReferencesError> {
     cases.par_iter_mut().try_for_each(|sweep_case| {
         let all: Vec<&Case> = std::iter::once(&sweep_case.case).chain(&sweep_case.probes).collect();
-        sweep_case.expected_i1 = all.into_par_iter().map(|case| cache.expected_i1(case, seed)).collect::<Result<_, _>>()?;
+        sweep_case.expected_i1 =
+            all.into_par_iter().map(|case| cache.expected_i1(case, seed)).collect::<Result<_, _>>()?;
         Ok(())
     })
 }

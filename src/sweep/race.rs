@@ -223,7 +223,10 @@ impl Race {
         if let Some(best) = schedule::leader(&standings).copied() {
             let keep = |&c: &u32| {
                 let log_ratios = pairs.get(&c).map(|p| p.log_ratios()).unwrap_or_default();
-                c == self.pivot || c == self.reference || c == best.candidate || !schedule::is_hopeless(&log_ratios, best.log_ratio)
+                c == self.pivot
+                    || c == self.reference
+                    || c == best.candidate
+                    || !schedule::is_hopeless(&log_ratios, best.log_ratio)
             };
             self.live = self.live.iter().copied().filter(keep).collect();
         }
@@ -347,7 +350,8 @@ mod tests {
     }
 
     fn block_of(members: &[u32], time: &impl Fn(u32) -> f64) -> Block {
-        let sample = |&c: &u32| Sample { candidate: c as usize, time_ns: time(c), batch: 10, output_ok: true, doubt: None };
+        let sample =
+            |&c: &u32| Sample { candidate: c as usize, time_ns: time(c), batch: 10, output_ok: true, doubt: None };
         Block {
             case: 0,
             block: 0,

@@ -56,7 +56,11 @@ pub fn restrict(manifest: &Manifest, cases: &[String], only: &[String]) -> Resul
         kept.extend(of_variant.iter().filter(is_asked));
         if let (Some(local), true) = (local, kept.len() == before && !of_variant.iter().any(|c| is_asked(&c))) {
             let sizes: Vec<String> = of_variant.iter().map(|&c| local_text(manifest.candidates[c].local)).collect();
-            return Err(RestrictionError::Local { variant: name.to_owned(), local: local.to_owned(), allowed: join_names(&sizes) });
+            return Err(RestrictionError::Local {
+                variant: name.to_owned(),
+                local: local.to_owned(),
+                allowed: join_names(&sizes),
+            });
         }
     }
     let class_of = |c: usize| manifest.variants[manifest.candidates[c].variant].variant.given_class();

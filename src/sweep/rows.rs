@@ -15,7 +15,8 @@ use crate::ops;
 use crate::results::facts::FACTS_SCHEMA;
 use crate::results::provenance::PROVENANCE_SCHEMA;
 use crate::results::{
-    self, Facts, Header, Provenance, Reference, ReferenceFact, Repeat, ResultsError, Row, Saved, Saver, VariantFacts, rfc3339,
+    self, Facts, Header, Provenance, Reference, ReferenceFact, Repeat, ResultsError, Row, Saved, Saver, VariantFacts,
+    rfc3339,
 };
 use crate::stats;
 
@@ -54,8 +55,12 @@ pub fn case_rows(state: &State, timer: &str, case: usize) -> Vec<Row> {
     let manifest = &state.manifest;
     let sweep_case = &manifest.cases[case].case;
     let standings: Vec<Standings> = (0..manifest.given.len()).map(|given| Standings::new(state, case, given)).collect();
-    let given_of: HashMap<u32, usize> =
-        state.members.iter().enumerate().flat_map(|(given, members)| members.iter().map(move |&c| (c, given))).collect();
+    let given_of: HashMap<u32, usize> = state
+        .members
+        .iter()
+        .enumerate()
+        .flat_map(|(given, members)| members.iter().map(move |&c| (c, given)))
+        .collect();
     let n_flops = ops::flops(sweep_case).ok();
     let row = |(at, candidate): (usize, &crate::worker::bundle::Candidate)| {
         let bundled = &manifest.variants[candidate.variant];
@@ -154,8 +159,14 @@ impl<'a> Standings<'a> {
         let race = state.race(case, given);
         let pairs = race.map(Race::pairs).unwrap_or_default();
         let is_against_incumbent = race.is_some_and(|race| race.pivot as usize == state.incumbent(case, given));
-        let mut standings =
-            Self { race, pairs, best: state.best_ratio(case, given), tie: state.manifest.rules.tie, is_against_incumbent, n_within: 0 };
+        let mut standings = Self {
+            race,
+            pairs,
+            best: state.best_ratio(case, given),
+            tie: state.manifest.rules.tie,
+            is_against_incumbent,
+            n_within: 0,
+        };
         let admitted = |c: &&u32| state.records.get(case, **c as usize).is_admitted();
         standings.n_within = standings.pairs.keys().filter(admitted).filter(|c| standings.is_within(**c)).count();
         standings
@@ -186,7 +197,10 @@ impl<'a> Standings<'a> {
             ratio_hi: comparison.and_then(|c| c.hi),
             // The best alone is no tie.
             is_tie: self.n_within > 1 && self.is_within(candidate),
-            holdout: race.holdout_ratio().filter(|_| race.winner == Some(candidate) && self.is_against_incumbent).map(|c| c.ratio),
+            holdout: race
+                .holdout_ratio()
+                .filter(|_| race.winner == Some(candidate) && self.is_against_incumbent)
+                .map(|c| c.ratio),
             time_canary: time_ns.zip(canary).map(|(time, canary)| time / canary),
         }
     }
@@ -195,7 +209,9 @@ impl<'a> Standings<'a> {
 /// Median canaries, `[arithmetic, bandwidth]`, over every block that counts.
 fn canaries(state: &State) -> [Option<f64>; 2] {
     let mut times: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
-    for race in (0..state.records.n_cases()).flat_map(|case| (0..state.members.len()).filter_map(move |g| state.race(case, g))) {
+    for race in
+        (0..state.records.n_cases()).flat_map(|case| (0..state.members.len()).filter_map(move |g| state.race(case, g)))
+    {
         for block in race.blocks.iter().chain(&race.holdout) {
             for (k, list) in times.iter_mut().enumerate() {
                 list.push(f64::from(block.canary_ns[k]));

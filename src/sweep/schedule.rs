@@ -74,7 +74,7 @@ pub fn is_disturbed(block: &Block) -> bool {
     let moved = |before: f64, after: f64| {
         let ratio = after / before;
         // Written so that a NaN counts as disturbed.
-        !(ratio <= 1.0 + CANARY_MOVE && ratio >= 1.0 / (1.0 + CANARY_MOVE))
+        !(1.0 / (1.0 + CANARY_MOVE)..=1.0 + CANARY_MOVE).contains(&ratio)
     };
     !block.canary_ok || (0..2).any(|k| moved(block.canary_before_ns[k], block.canary_after_ns[k]))
 }
@@ -168,7 +168,13 @@ mod tests {
 
     fn standing(candidate: u32, ratio: f64, width: f64) -> Standing {
         let log_ratio = ratio.ln();
-        Standing { candidate, log_ratio, log_lo: log_ratio - width / 2.0, log_hi: log_ratio + width / 2.0, may_win: true }
+        Standing {
+            candidate,
+            log_ratio,
+            log_lo: log_ratio - width / 2.0,
+            log_hi: log_ratio + width / 2.0,
+            may_win: true,
+        }
     }
 
     #[test]

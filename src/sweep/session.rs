@@ -190,7 +190,9 @@ fn open_journal(
     let (journal, moved) = Journal::create(path, header, options.fresh)?;
     if let Some(moved) = moved {
         let old = moved.display();
-        watch.note(&format!("starting anew: the journal of an earlier run was moved to {old} (`--resume` goes on from a journal)"));
+        watch.note(&format!(
+            "starting anew: the journal of an earlier run was moved to {old} (`--resume` goes on from a journal)"
+        ));
     }
     Ok(journal)
 }
@@ -236,7 +238,7 @@ impl Session<'_> {
 
     fn run(&mut self) -> Result<Ending, SweepError> {
         loop {
-            let step = self.state.next();
+            let step = self.state.next_step();
             match &step {
                 Step::Finished => return Ok(Ending::Complete),
                 Step::GiveUp(why) => return Ok(Ending::GaveUp(why.clone())),
@@ -271,13 +273,25 @@ impl Session<'_> {
             Err(WorkerError::NoHello { how, .. }) => {
                 let case = self.state.current_case().min(self.state.records.n_cases().saturating_sub(1));
                 let detail = format!("a fresh worker did not come up: {how}");
-                self.record(Entry::Died { case, candidate: None, during: During::Verify, death: Death::Crash, detail })?;
+                self.record(Entry::Died {
+                    case,
+                    candidate: None,
+                    during: During::Verify,
+                    death: Death::Crash,
+                    detail,
+                })?;
                 Ok(None)
             }
             Err(WorkerError::Fatal { kind, message }) if kind == "device_failed" => {
                 let case = self.state.current_case().min(self.state.records.n_cases().saturating_sub(1));
                 let detail = format!("a fresh worker found no usable device: {message}");
-                self.record(Entry::Died { case, candidate: None, during: During::Verify, death: Death::DeviceLost, detail })?;
+                self.record(Entry::Died {
+                    case,
+                    candidate: None,
+                    during: During::Verify,
+                    death: Death::DeviceLost,
+                    detail,
+                })?;
                 Ok(None)
             }
             Err(WorkerError::Fatal { kind, message }) => {
@@ -358,7 +372,13 @@ impl Session<'_> {
                     self.record(Entry::Spent(device_ns, compile_ns, wall_ns))?;
                     if n_results == 0 {
                         // Asking again would go on for ever.
-                        self.died(case, None, during, Death::Crash, "the worker ended an order without a result".to_owned())?;
+                        self.died(
+                            case,
+                            None,
+                            during,
+                            Death::Crash,
+                            "the worker ended an order without a result".to_owned(),
+                        )?;
                         return Ok(Flow::Go);
                     }
                     self.worker = Some(worker);
@@ -373,7 +393,13 @@ impl Session<'_> {
                 }
                 other => {
                     let said = format!("{other:?}").chars().take(120).collect::<String>();
-                    self.died(case, in_flight, during, Death::Crash, format!("an event that nobody asked for: {said}"))?;
+                    self.died(
+                        case,
+                        in_flight,
+                        during,
+                        Death::Crash,
+                        format!("an event that nobody asked for: {said}"),
+                    )?;
                     return Ok(Flow::Go);
                 }
             };

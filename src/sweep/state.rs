@@ -23,9 +23,21 @@ const MAX_WRONG_CANARIES: u32 = 3;
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    Verify { case: usize, candidates: Vec<usize> },
-    Time { case: usize, given: usize, block: u64, candidates: Vec<usize> },
-    Replay { case: usize, candidate: usize, replays: u32 },
+    Verify {
+        case: usize,
+        candidates: Vec<usize>,
+    },
+    Time {
+        case: usize,
+        given: usize,
+        block: u64,
+        candidates: Vec<usize>,
+    },
+    Replay {
+        case: usize,
+        candidate: usize,
+        replays: u32,
+    },
     Finished,
     /// Nothing that a fresh worker could mend; the text is for a person.
     GiveUp(String),
@@ -131,18 +143,26 @@ impl State {
     }
 
     /// What to do next. Starts races and draws finalists on the way; both depend on the entries alone.
-    pub fn next(&mut self) -> Step {
+    pub fn next_step(&mut self) -> Step {
         if self.idle_deaths >= MAX_IDLE_DEATHS {
             let n = self.idle_deaths;
-            return Step::GiveUp(format!("{n} workers in a row died with no candidate in flight; the last one: {}", self.last_death));
+            return Step::GiveUp(format!(
+                "{n} workers in a row died with no candidate in flight; the last one: {}",
+                self.last_death
+            ));
         }
         if self.deaths_in_a_row >= MAX_DEATHS {
             let n = self.deaths_in_a_row;
-            return Step::GiveUp(format!("{n} workers in a row died without a result; the last one: {}", self.last_death));
+            return Step::GiveUp(format!(
+                "{n} workers in a row died without a result; the last one: {}",
+                self.last_death
+            ));
         }
         if self.wrong_canaries >= MAX_WRONG_CANARIES {
             let n = self.wrong_canaries;
-            return Step::GiveUp(format!("the canary kernel computed wrong integers in {n} blocks in a row: this device cannot be trusted"));
+            return Step::GiveUp(format!(
+                "the canary kernel computed wrong integers in {n} blocks in a row: this device cannot be trusted"
+            ));
         }
         let n_given = self.manifest.given.len();
         while self.case < self.manifest.cases.len() {
@@ -196,7 +216,13 @@ impl State {
         let probes: Vec<(u32, f64)> = self.members[given].iter().filter_map(probe).collect();
         let incumbent = self.incumbent(case, given) as u32;
         let reference = self.manifest.given[given].reference as u32;
-        Race::start(&probes, incumbent, reference, &self.manifest.rules, [self.manifest.seed, case as u64, given as u64])
+        Race::start(
+            &probes,
+            incumbent,
+            reference,
+            &self.manifest.rules,
+            [self.manifest.seed, case as u64, given as u64],
+        )
     }
 
     fn next_replay(&mut self, given: usize) -> Option<(usize, usize)> {
@@ -271,7 +297,9 @@ impl State {
                 }
             }
             Entry::Block(case, ..) => {
-                if let Some(block) = entry.block().filter(|b| b.samples.iter().all(|s| self.is_known(*case, Some(s.candidate)))) {
+                if let Some(block) =
+                    entry.block().filter(|b| b.samples.iter().all(|s| self.is_known(*case, Some(s.candidate))))
+                {
                     self.timed(&block);
                 }
             }
@@ -424,7 +452,8 @@ impl State {
         let taken = self.races.iter().flatten().flat_map(|race| &race.blocks).map(|b| b.samples.len()).sum();
         let mut exhaustive = 0;
         for case in 0..self.case {
-            let admitted = (0..self.records.n_candidates()).filter(|&c| self.records.get(case, c).is_admitted()).count();
+            let admitted =
+                (0..self.records.n_candidates()).filter(|&c| self.records.get(case, c).is_admitted()).count();
             exhaustive += admitted * self.manifest.rules.max_rounds as usize;
         }
         (taken, exhaustive)
@@ -433,8 +462,11 @@ impl State {
     /// Whether a candidate within `tie` of the best: the best's own ratio and everyone's, by candidate.
     pub fn best_ratio(&self, case: usize, given: usize) -> Option<f64> {
         let race = self.race(case, given)?;
-        let standings: Vec<schedule::Standing> =
-            race.standings().into_iter().filter(|s| self.records.get(case, s.candidate as usize).is_admitted()).collect();
+        let standings: Vec<schedule::Standing> = race
+            .standings()
+            .into_iter()
+            .filter(|s| self.records.get(case, s.candidate as usize).is_admitted())
+            .collect();
         schedule::leader(&standings).map(|s| s.log_ratio.exp())
     }
 }

@@ -121,7 +121,8 @@ impl Summary {
             Ending::GaveUp(why) => ("gave_up", Some(why.clone())),
         };
         let (n_samples, n_exhaustive) = state.n_samples();
-        let files = saved.map(|s| [&s.results.csv, &s.results.full, &s.results.yaml, &s.facts].map(|p| p.display().to_string()));
+        let files = saved
+            .map(|s| [&s.results.csv, &s.results.full, &s.results.yaml, &s.facts].map(|p| p.display().to_string()));
         Summary {
             sweep: manifest.sweep.clone(),
             kernel: manifest.kernel.clone(),
@@ -156,9 +157,12 @@ impl Summary {
     }
 }
 
+/// Indices of a case and of a candidate on it.
+type CaseCandidate = (usize, usize);
+
 fn verdicts(state: &State) -> Vec<VerdictCount> {
     let manifest = &state.manifest;
-    let mut counts: BTreeMap<(Status, String), (usize, Option<(usize, usize)>)> = BTreeMap::new();
+    let mut counts: BTreeMap<(Status, String), (usize, CaseCandidate)> = BTreeMap::new();
     for case in 0..state.records.n_cases() {
         for candidate in 0..state.records.n_candidates() {
             let record = state.records.get(case, candidate);
@@ -166,12 +170,12 @@ fn verdicts(state: &State) -> Vec<VerdictCount> {
             // The full verdict is made only where it is the first of its kind.
             let kind = record.kind.or((record.status.is_none()).then_some(crate::verify::Kind::NotReached));
             let name = verdict_name(&Verdict { status, kind, detail: String::new() });
-            let entry = counts.entry((status, name)).or_insert((0, Some((case, candidate))));
+            let entry = counts.entry((status, name)).or_insert((0, (case, candidate)));
             entry.0 += 1;
         }
     }
-    let count = |((status, verdict), (n, first)): ((Status, String), (usize, Option<(usize, usize)>))| {
-        let shown = first.filter(|_| status != Status::Admitted);
+    let count = |((status, verdict), (n, first)): ((Status, String), (usize, CaseCandidate))| {
+        let shown = (status != Status::Admitted).then_some(first);
         let example = shown.map(|(case, candidate)| {
             let c = &manifest.candidates[candidate];
             Example {
@@ -260,13 +264,15 @@ fn agreement(state: &State) -> Agreement {
         }
     }
     agreement.is_identical = agreement.n_differing == 0 && !agreement.hashes.is_empty();
-    agreement.n_variants = variants.into_iter().map(|(given, set)| (manifest.given[given].id.clone(), set.len())).collect();
+    agreement.n_variants =
+        variants.into_iter().map(|(given, set)| (manifest.given[given].id.clone(), set.len())).collect();
     agreement
 }
 
 /// Most lines of a table in the text; JSON has all.
 const MAX_LINES: usize = 24;
-const WIDTH: usize = 80;
+/// Two less than 80 columns: a command that is broken ends its line in ` \\`.
+const WRAP_AT: usize = 78;
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
@@ -276,21 +282,23 @@ fn local_text(local: [u32; 3]) -> String {
     format!("{}x{}x{}", local[0], local[1], local[2])
 }
 
-/// Breaks at spaces, later lines indented.
-fn wrap(text: &str, indent: &str) -> String {
-    let mut out = String::new();
-    let mut column = 0;
+/// Breaks at spaces; the first line begins with `first`, later ones with `indent`.
+fn wrap(first: &str, text: &str, indent: &str) -> String {
+    let mut out = first.to_owned();
+    let mut column = first.chars().count();
+    let mut is_start = true;
     for word in text.split_whitespace() {
-        if column > 0 && column + 1 + word.chars().count() > WIDTH {
+        if !is_start && column + 1 + word.chars().count() > WRAP_AT {
             out.push('\n');
             out.push_str(indent);
-            column = indent.len();
-        } else if column > 0 {
+            column = indent.chars().count();
+        } else if !is_start {
             out.push(' ');
             column += 1;
         }
         out.push_str(word);
         column += word.chars().count();
+        is_start = false;
     }
     out.push('\n');
     out
@@ -306,7 +314,7 @@ impl Summary {
             ("interrupted", _) => "INCOMPLETE: stopped by a signal".to_owned(),
             (_, why) => format!("GIVEN UP: {}", why.as_deref().unwrap_or("no reason given")),
         };
-        out += &wrap(&format!("sweep {} of {} on {}: {ending}", self.sweep, self.kernel, self.device), "  ");
+        out += &wrap("", &format!("sweep {} of {} on {}: {ending}", self.sweep, self.kernel, self.device), "  ");
         out += &format!("{} candidates on {} cases\n\n", self.n_candidates, self.n_cases);
         self.verdict_lines(&mut out, resume);
         self.winner_lines(&mut out);
@@ -317,9 +325,13 @@ impl Summary {
             out += &format!("  {file}\n");
         }
         out += &match self.ending {
-            "complete" if self.n_admitted() > 0 => "\nnext: `cargo xtask table` writes the dispatch tables from these results\n".to_owned(),
+            "complete" if self.n_admitted() > 0 => {
+                "\nnext: `cargo xtask table` writes the dispatch tables from these results\n".to_owned()
+            }
             "complete" => "\nnothing was admitted: the details above say why\n".to_owned(),
-            _ => wrap(&format!("\nnext: `{resume}` goes on from the journal {}", self.journal), "  "),
+            _ => {
+                format!("\n{}", wrap("", &format!("next: `{resume}` goes on from the journal {}", self.journal), "  "))
+            }
         };
         out
     }
@@ -327,14 +339,19 @@ impl Summary {
     fn verdict_lines(&self, out: &mut String, resume: &str) {
         for count in &self.verdicts {
             *out += &format!("{:>8}  {}\n", count.n, count.verdict);
-            let Some(example) = count.example.as_ref().filter(|_| !count.verdict.starts_with("untested(not-reached")) else {
+            let Some(example) = count.example.as_ref().filter(|_| !count.verdict.starts_with("untested(not-reached"))
+            else {
                 continue;
             };
             let name = format!("{}@{}", example.variant, local_text(example.local));
-            *out += &format!("          {}", wrap(&format!("such as {name} on {}: {}", example.case, example.detail), "          "));
+            *out +=
+                &wrap("          ", &format!("such as {name} on {}: {}", example.case, example.detail), "          ");
             if !count.verdict.starts_with("inapplicable") {
                 let again = resume.trim_end_matches("--resume").trim_end();
-                *out += &format!("          reproduce: {}", wrap(&format!("{again} --case {} --only {name}", example.case), "            "));
+                let command = format!("reproduce: {again} --case {} --only {name}", example.case);
+                let lines = wrap("          ", &command, "            ");
+                *out += &lines.trim_end().replace('\n', " \\\n");
+                out.push('\n');
             }
         }
         out.push('\n');
@@ -353,7 +370,14 @@ impl Summary {
         };
         for w in self.winners.iter().take(MAX_LINES) {
             let time = w.time_ns.map_or_else(|| "-".to_owned(), super::progress::duration_ns);
-            *out += &format!("{:<18} {:<16} {:>9}  {:<22} {}\n", w.case, w.given, time, ratio(w), if w.n_tied > 1 { format!("{} tied", w.n_tied) } else { String::new() });
+            *out += &format!(
+                "{:<18} {:<16} {:>9}  {:<22} {}\n",
+                w.case,
+                w.given,
+                time,
+                ratio(w),
+                if w.n_tied > 1 { format!("{} tied", w.n_tied) } else { String::new() }
+            );
             *out += &format!("    {}@{}\n", w.variant, local_text(w.local));
         }
         if self.winners.len() > MAX_LINES {
@@ -365,13 +389,21 @@ impl Summary {
         }
         for (class, ratios) in classes {
             if let Some(mean) = crate::stats::geometric_mean(&ratios) {
-                *out += &format!("{class}: {mean:.3} of the incumbent's time, geometric mean of {} cases\n", ratios.len());
+                *out +=
+                    &format!("{class}: {mean:.3} of the incumbent's time, geometric mean of {} cases\n", ratios.len());
             }
         }
         out.push('\n');
         let replays = self.finalists.iter().map(|f| f.replays).min().unwrap_or(0);
         if !self.finalists.is_empty() {
-            *out += &wrap(&format!("{} finalists confirmed, each by at least {replays} replays on every case it runs on", self.finalists.len()), "  ");
+            *out += &wrap(
+                "",
+                &format!(
+                    "{} finalists confirmed, each by at least {replays} replays on every case it runs on",
+                    self.finalists.len()
+                ),
+                "  ",
+            );
         }
     }
 
@@ -388,9 +420,22 @@ impl Summary {
             };
             let classes = i1.n_variants.len();
             let cases = i1.hashes.len();
-            *out += &wrap(&format!("I1: all {n} variants of each of {classes} given classes bit-identical in every case ({cases} cases)"), "  ");
+            *out += &wrap(
+                "",
+                &format!(
+                    "I1: all {n} variants of each of {classes} given classes bit-identical in every case ({cases} cases)"
+                ),
+                "  ",
+            );
         } else {
-            *out += &wrap(&format!("I1: {} candidate-cases differ from the others of their case; they are rejected above", i1.n_differing), "  ");
+            *out += &wrap(
+                "",
+                &format!(
+                    "I1: {} candidate-cases differ from the others of their case; they are rejected above",
+                    i1.n_differing
+                ),
+                "  ",
+            );
         }
     }
 
@@ -398,19 +443,24 @@ impl Summary {
         let t = &self.time;
         let duration = super::progress::duration_s;
         let mut text = format!("time: {} in this run", duration(t.wall_s));
-        if t.total_wall_s > t.wall_s + 1.0 {
+        if t.total_wall_s > t.wall_s * 1.01 {
             text += &format!(", {} in all", duration(t.total_wall_s));
         }
-        text += &format!("; in orders {}: device {}, compiling {}", duration(t.orders_s), duration(t.device_s), duration(t.compile_s));
+        text += &format!(
+            "; in orders {}: device {}, compiling {}",
+            duration(t.orders_s),
+            duration(t.device_s),
+            duration(t.compile_s)
+        );
         if let Some(overhead) = t.overhead_share {
             text += &format!(", overhead {} of the rest", percent(overhead));
         }
-        *out += &wrap(&text, "  ");
+        *out += &wrap("", &text, "  ");
         let mut text = format!("{} samples", t.n_samples);
         if let Some(share) = t.sample_share {
             text += &format!(", {} of the exhaustive design", percent(share));
         }
         text += &format!("; {} disturbed blocks redone, {} workers lost", t.n_blocks_redone, t.n_worker_deaths);
-        *out += &wrap(&text, "  ");
+        *out += &wrap("", &text, "  ");
     }
 }

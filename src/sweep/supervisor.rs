@@ -57,7 +57,8 @@ impl Patience {
     pub fn for_event(&self, is_first_of_case: bool, predicted_ns: f64) -> Duration {
         let base = if is_first_of_case { self.first.max(self.floor) } else { self.floor };
         // An hour at most: a prediction from one bad probe must not switch the watchdog off.
-        let predicted = Duration::from_secs_f64((self.factor * predicted_ns / 1e9).clamp(0.0, 3600.0));
+        let seconds = self.factor * predicted_ns / 1e9;
+        let predicted = Duration::from_secs_f64(if seconds.is_nan() { 0.0 } else { seconds.clamp(0.0, 3600.0) });
         base.max(predicted)
     }
 }
@@ -253,7 +254,10 @@ fn read_events(stdout: impl Read, sender: &SyncSender<Line>) {
         }
         let parsed = match serde_json::from_slice(&line) {
             Ok(event) => Line::Event(event),
-            Err(e) => Line::Garbage(format!("{} ({e})", String::from_utf8_lossy(&line).trim().chars().take(200).collect::<String>())),
+            Err(e) => Line::Garbage(format!(
+                "{} ({e})",
+                String::from_utf8_lossy(&line).trim().chars().take(200).collect::<String>()
+            )),
         };
         let is_garbage = matches!(parsed, Line::Garbage(_));
         if sender.send(parsed).is_err() || is_garbage {

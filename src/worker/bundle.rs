@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-pub use crate::matrix::{Requirements, StaticCounts};
 use crate::matrix::{PushField, Shrink, SpecConst, Variant};
+pub use crate::matrix::{Requirements, StaticCounts};
 use crate::ops::Case;
 
 pub const MANIFEST_SCHEMA: u32 = 1;
@@ -142,7 +142,9 @@ pub enum BundleError {
     Read { path: PathBuf, source: std::io::Error },
     #[error("{path}:{source} (made by another tilesmith? bundle it again)")]
     Manifest { path: PathBuf, source: serde_json::Error },
-    #[error("{path}: schema {found} of the bundle is not {MANIFEST_SCHEMA}, the one this program reads; bundle it again")]
+    #[error(
+        "{path}: schema {found} of the bundle is not {MANIFEST_SCHEMA}, the one this program reads; bundle it again"
+    )]
     Schema { path: PathBuf, found: u32 },
     #[error("{path}: {what} {index} is out of range (there are {len}); bundle it again")]
     Index { path: PathBuf, what: &'static str, index: usize, len: usize },
@@ -164,7 +166,8 @@ impl Manifest {
     pub fn spirv_hashes(&self) -> Vec<&str> {
         let harness = &self.harness;
         let fixed = [&harness.inspect, &harness.canary_arithmetic, &harness.canary_bandwidth, &harness.dirty_shared];
-        let mut hashes: Vec<&str> = self.variants.iter().map(|v| &v.spirv_hash).chain(fixed).map(String::as_str).collect();
+        let mut hashes: Vec<&str> =
+            self.variants.iter().map(|v| &v.spirv_hash).chain(fixed).map(String::as_str).collect();
         hashes.sort_unstable();
         hashes.dedup();
         hashes
@@ -174,7 +177,8 @@ impl Manifest {
     fn identity(&self, path: &Path) -> Result<String, BundleError> {
         let mut asked = self.clone();
         asked.variants.iter_mut().for_each(|v| v.compile_ms = None);
-        let text = serde_json::to_vec(&asked).map_err(|source| BundleError::Manifest { path: path.to_path_buf(), source })?;
+        let text =
+            serde_json::to_vec(&asked).map_err(|source| BundleError::Manifest { path: path.to_path_buf(), source })?;
         Ok(hash16(&text))
     }
 
@@ -217,7 +221,8 @@ impl Bundle {
             write_beside(&path, bytes).map_err(|source| BundleError::Write { path, source })?;
         }
         let path = dir.join(MANIFEST_FILE);
-        let text = serde_json::to_vec(&manifest).map_err(|source| BundleError::Manifest { path: path.clone(), source })?;
+        let text =
+            serde_json::to_vec(&manifest).map_err(|source| BundleError::Manifest { path: path.clone(), source })?;
         write_beside(&path, &text).map_err(|source| BundleError::Write { path: path.clone(), source })?;
         let manifest_hash = manifest.identity(&path)?;
         Ok(Bundle { dir: dir.to_path_buf(), manifest, manifest_hash })
