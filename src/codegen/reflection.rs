@@ -367,21 +367,18 @@ impl Consumer {
             | Op::ImageSampleExplicitLod
             | Op::ImageSampleImplicitLod => self.counts.n_loads += 1,
             // GLSL.std.450 instruction 50 is Fma.
-            Op::ExtInst => {
+            Op::ExtInst
                 if number(instruction, 0) == self.glsl_import
-                    && matches!(instruction.operands.get(1), Some(Operand::LiteralExtInstInteger(50)))
-                {
-                    self.counts.n_fmas += 1;
-                }
+                    && matches!(instruction.operands.get(1), Some(Operand::LiteralExtInstInteger(50))) =>
+            {
+                self.counts.n_fmas += 1;
             }
             Op::FMul | Op::VectorTimesScalar => {
                 self.products.insert(id?);
             }
             // A product that feeds a sum: what compilers contract.
-            Op::FAdd => {
-                if numbers(instruction, 0).iter().any(|operand| self.products.contains(operand)) {
-                    self.counts.n_fmas += 1;
-                }
+            Op::FAdd if numbers(instruction, 0).iter().any(|operand| self.products.contains(operand)) => {
+                self.counts.n_fmas += 1;
             }
             _ => {}
         }
