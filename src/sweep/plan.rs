@@ -189,17 +189,12 @@ pub fn select(file: &SweepFile, kernel: &Kernel, expansion: &Expansion) -> Resul
 }
 
 /// The largest tile of the variants on rows and columns of pixels: how far ragged probes must reach.
-fn tile_px_max(variants: &[&Variant]) -> u32 {
+pub fn tile_px_max(variants: &[&Variant]) -> u32 {
     variants.iter().flat_map(|v| v.grid.y.iter().chain(&v.grid.z)).map(|term| term.per).max().unwrap_or(1)
 }
 
-/// Cases with their probes and expected hashes, in parallel over all of them.
-fn plan_cases(
-    file: &SweepFile,
-    kernel: &Kernel,
-    tile_px: u32,
-    cache: &ReferenceCache,
-) -> Result<Vec<SweepCase>, PlanError> {
+/// The cases with their probes, each accepted by the kernel; hashes are still to come.
+pub fn accepted_cases(file: &SweepFile, kernel: &Kernel, tile_px: u32) -> Result<Vec<SweepCase>, PlanError> {
     let accepts = |case: &Case| -> Result<bool, PlanError> {
         let features = ops::features(case).map_err(|source| PlanError::Case { at: case.id.clone(), source })?;
         let accepted = kernel.accepts_case(|name| features.get(name).copied());
@@ -225,13 +220,16 @@ fn plan_cases(
         }
         cases.push(SweepCase { case: case.clone(), count: file_case.count, probes, expected_i1: Vec::new() });
     }
-    cases.par_iter_mut().try_for_each(|sweep_case| -> Result<(), ReferencesError> {
-        let all: Vec<&Case> = std::iter::once(&sweep_case.case).chain(&sweep_case.probes).collect();
-        let hashes = all.into_par_iter().map(|case| cache.expected_i1(case, file.seed)).collect::<Result<Vec<_>, _>>()?;
-        sweep_case.expected_i1 = hashes;
-        Ok(())
-    })?;
     Ok(cases)
+}
+
+/// Fills the expected hashes in, in parallel over all cases.
+fn expect(cases: &mut [SweepCase], seed: u64, cache: &ReferenceCache) -> Result<(), ReferencesError> {
+    cases.par_iter_mut().try_for_each(|sweep_case| {
+        let all: Vec<&Case> = std::iter::once(&sweep_case.case).chain(&sweep_case.probes).collect();
+        sweep_case.expected_i1 = all.into_par_iter().map(|case| cache.expected_i1(case, seed)).collect::<Result<_, _>>()?;
+        Ok(())
+    })
 }
 
 /// Makes the plan of one sweep file.
@@ -241,9 +239,11 @@ pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, 
     let expansion = project.expand(kernel)?;
     let selection = select(&file, kernel, &expansion)?;
     let used: Vec<&Variant> = selection.variants.iter().map(|&v| &expansion.variants[v]).collect();
+    // What a person can get wrong comes before the minutes of compiling.
+    let mut cases = accepted_cases(&file, kernel, tile_px_max(&used))?;
     let modules = project.compile(&used, progress)?;
     let harness = codegen::harness::compile()?;
-    let cases = plan_cases(&file, kernel, tile_px_max(&used), &ReferenceCache::of_user()?)?;
+    expect(&mut cases, file.seed, &ReferenceCache::of_user()?)?;
 
     let n_compiled = modules.iter().filter(|m| !m.from_cache).count();
     let position: std::collections::HashMap<usize, usize> =

@@ -140,6 +140,7 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
         worker: Some(worker),
         deadline: options.wall.or(manifest.rules.wall_s.map(Duration::from_secs_f64)).map(|wall| began + wall),
         last_case: None,
+        slowest: Duration::ZERO,
     };
     let since_epoch = started.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     session.record(Entry::Started(since_epoch))?;
@@ -210,7 +211,12 @@ struct Session<'a> {
     deadline: Option<Instant>,
     /// Case of the last order the present worker took.
     last_case: Option<usize>,
+    /// Longest wait for a verdict of this case so far: a loaded machine is slow with everyone, and that is no hang.
+    slowest: Duration,
 }
+
+/// A candidate may take this much longer to verify than the slowest of its case so far (cold pipelines differ by 5x).
+const SLOWEST_FACTOR: u32 = 10;
 
 impl Session<'_> {
     /// Into the journal first: what the state knows is on disk.
@@ -297,6 +303,9 @@ impl Session<'_> {
         let predicted_ns = self.predict_ns(&order);
         let Some(mut worker) = self.worker()? else { return Ok(Flow::Go) };
         let is_new_case = self.last_case.replace(case) != Some(case);
+        if is_new_case {
+            self.slowest = Duration::ZERO;
+        }
         let mut in_flight: Option<usize> = None;
         let mut n_results = 0;
         let mut is_first = is_new_case;
@@ -309,7 +318,11 @@ impl Session<'_> {
             return Ok(Flow::Go);
         }
         loop {
-            let patience = self.options.patience.for_event(is_first, predicted_ns);
+            let mut patience = self.options.patience.for_event(is_first, predicted_ns);
+            if during == During::Verify && self.options.patience.factor > 0.0 {
+                patience = patience.max(self.slowest * SLOWEST_FACTOR);
+            }
+            let asked_at = Instant::now();
             let event = match worker.hear(patience) {
                 Heard::Event(event) => event,
                 Heard::Silence => {
@@ -364,6 +377,9 @@ impl Session<'_> {
                     return Ok(Flow::Go);
                 }
             };
+            if during == During::Verify {
+                self.slowest = self.slowest.max(asked_at.elapsed());
+            }
             self.record(entry)?;
             in_flight = None;
             is_first = false;

@@ -218,7 +218,7 @@ impl Bundle {
         }
         let path = dir.join(MANIFEST_FILE);
         let text = serde_json::to_vec(&manifest).map_err(|source| BundleError::Manifest { path: path.clone(), source })?;
-        write_beside(&path, &text).map_err(|source| BundleError::Write { path, source })?;
+        write_beside(&path, &text).map_err(|source| BundleError::Write { path: path.clone(), source })?;
         let manifest_hash = manifest.identity(&path)?;
         Ok(Bundle { dir: dir.to_path_buf(), manifest, manifest_hash })
     }

@@ -1,0 +1,98 @@
+//! Walks `tests/cases/sweep`: each folder holds a `sweep.yaml` for the matrix of this repository and what must come of it.
+//! `err_` cases expect a message, the others a selection. `UPDATE_EXPECT=1` writes the expectations anew.
+#![cfg(feature = "compile")]
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use tilesmith::matrix::Variant;
+use tilesmith::sweep::plan::{self, PlanError};
+use tilesmith::sweep::file;
+
+fn cases() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/sweep");
+    let mut cases: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+    cases.sort();
+    cases
+}
+
+fn outcome(folder: &Path) -> Result<String, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let describe = |error: PlanError| {
+        let help = miette::Diagnostic::help(&error).map(|h| format!("help: {h}\n")).unwrap_or_default();
+        format!("{error}\n{help}").replace(&format!("{}/", folder.display()), "").replace(&format!("{}/", root.display()), "PROJECT/")
+    };
+    let project = plan::load_project(root).map_err(|e| describe(e.into()))?;
+    let text = std::fs::read_to_string(folder.join("sweep.yaml")).unwrap();
+    let op_of = |name: &str| {
+        let known = project.kernels().iter();
+        known.clone().find(|k| k.name == name).map(|k| k.op.clone()).ok_or(known.map(|k| k.name.clone()).collect())
+    };
+    let file = file::parse("sweep", "sweep.yaml", &text, folder, root, op_of).map_err(|e| describe(e.into()))?;
+    let kernel = project.kernel(&file.kernel.0).map_err(|e| describe(e.into()))?;
+    let expansion = project.expand(kernel).map_err(|e| describe(e.into()))?;
+    let selection = plan::select(&file, kernel, &expansion).map_err(describe)?;
+    let used: Vec<&Variant> = selection.variants.iter().map(|&v| &expansion.variants[v]).collect();
+    let cases = plan::accepted_cases(&file, kernel, plan::tile_px_max(&used)).map_err(describe)?;
+
+    let mut out = String::new();
+    let locals: BTreeSet<[u32; 3]> = selection.candidates.iter().map(|c| c.1).collect();
+    let (n_variants, n_candidates) = (used.len(), selection.candidates.len());
+    writeln!(out, "{n_variants} variants, {n_candidates} candidates, {} local sizes", locals.len()).unwrap();
+    for (id, _, reference) in &selection.classes {
+        let (variant, local) = selection.candidates[*reference];
+        let n = selection.candidates.iter().filter(|(v, _)| expansion.variants[*v].given_class() == *id).count();
+        writeln!(out, "{id}: {n} candidates, reference {} {local:?}", expansion.variants[variant].name).unwrap();
+    }
+    for case in &cases {
+        let probes: Vec<&str> = case.probes.iter().map(|p| p.id.as_str()).collect();
+        writeln!(out, "{} x {}: {}", case.case.id, case.count, probes.join(" ")).unwrap();
+    }
+    Ok(out)
+}
+
+#[test]
+fn every_sweep_file_comes_out_as_expected() {
+    let mut wrong = Vec::new();
+    let cases = cases();
+    assert!(!cases.is_empty());
+    for case in &cases {
+        let name = case.file_name().unwrap().to_string_lossy().into_owned();
+        let (file, actual) = match outcome(case) {
+            Ok(selection) => ("selection.txt", selection),
+            Err(message) => ("error.txt", message),
+        };
+        if name.starts_with("err_") != (file == "error.txt") {
+            wrong.push(format!("{name}: got {file}:\n{actual}"));
+            continue;
+        }
+        let path = case.join("expected").join(file);
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::create_dir_all(case.join("expected")).unwrap();
+            std::fs::write(&path, &actual).unwrap();
+        }
+        let expected = std::fs::read_to_string(&path).unwrap_or_default();
+        if actual != expected {
+            wrong.push(format!("{name}: expected\n{expected}got\n{actual}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_shipped_sweeps_are_of_the_promised_size() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let project = plan::load_project(root).unwrap();
+    for (name, n_candidates, n_cases, max) in [("quick", None, 3, 300), ("pw57", Some(720 * 12), 57, usize::MAX)] {
+        let file = plan::read_file(&project, &plan::find_file(root, Path::new(name))).unwrap();
+        let kernel = project.kernel(&file.kernel.0).unwrap();
+        let expansion = project.expand(kernel).unwrap();
+        let selection = plan::select(&file, kernel, &expansion).unwrap();
+        let n = selection.candidates.len();
+        assert!(n <= max && n_candidates.is_none_or(|expected| expected == n), "{name}: {n} candidates");
+        assert_eq!(file.cases.len(), n_cases, "{name}");
+        assert_eq!(selection.classes.len(), 6, "{name}: f16 sums of f32 data are filtered out");
+    }
+}
