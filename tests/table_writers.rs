@@ -32,7 +32,7 @@ fn cases_dir() -> PathBuf {
 
 #[test]
 fn the_table_of_the_fixture_is_as_expected() {
-    let path = cases_dir().join("three_devices/expected/conv2d_pw.json");
+    let path = cases_dir().join("four_devices/expected/conv2d_pw.json");
     let got = write::json(&table_of(&sweeps()));
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&path, &got).unwrap();
