@@ -7,10 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// In the order of the data. `exit` and the crate's root belong to all.
-const STAGES: [&str; 12] = [
-    "matrix", "codegen", "ops", "gpu", "verify", "stats", "results", "worker", "sweep", "table",
-    "diff", "cli",
-];
+const STAGES: [&str; 12] =
+    ["matrix", "codegen", "ops", "gpu", "verify", "stats", "results", "worker", "sweep", "table", "diff", "cli"];
 /// Stages of the supervising process: they start workers, and never open a device themselves.
 const SUPERVISING: [&str; 4] = ["sweep", "table", "diff", "cli"];
 /// What of `gpu` is plain data.
@@ -41,23 +39,12 @@ impl Sources {
         for path in rust_files(src) {
             let text = fs::read_to_string(&path).unwrap();
             let relative = path.strip_prefix(src).unwrap().with_extension("");
-            let mut module: Vec<String> = relative
-                .components()
-                .map(|part| part.as_os_str().to_string_lossy().into_owned())
-                .collect();
-            if module
-                .last()
-                .is_some_and(|last| last == "mod" || last == "lib")
-            {
+            let mut module: Vec<String> =
+                relative.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+            if module.last().is_some_and(|last| last == "mod" || last == "lib") {
                 module.pop();
             }
-            sources.insert(
-                module,
-                Source {
-                    path,
-                    code: code_only(&text),
-                },
-            );
+            sources.insert(module, Source { path, code: code_only(&text) });
         }
         Self(sources)
     }
@@ -70,17 +57,8 @@ impl Sources {
                 continue;
             };
             for import in imports(&source.code, module) {
-                if import
-                    .0
-                    .first()
-                    .and_then(|stage| rank(stage))
-                    .is_some_and(|used| used > own)
-                {
-                    found.push(format!(
-                        "{}: {} uses {import}, a stage below it",
-                        source.path.display(),
-                        STAGES[own]
-                    ));
+                if import.0.first().and_then(|stage| rank(stage)).is_some_and(|used| used > own) {
+                    found.push(format!("{}: {} uses {import}, a stage below it", source.path.display(), STAGES[own]));
                 }
             }
         }
@@ -94,12 +72,8 @@ impl Sources {
             .filter(|(module, _)| module.first().is_none_or(|stage| stage != "gpu"))
             .filter(|(_, source)| {
                 let words = words(&source.code);
-                words
-                    .windows(3)
-                    .any(|w| w[0] == "ash" && w[1] == ":" && w[2] == ":")
-                    || words
-                        .windows(2)
-                        .any(|w| matches!(w[0], "use" | "crate") && w[1] == "ash")
+                words.windows(3).any(|w| w[0] == "ash" && w[1] == ":" && w[2] == ":")
+                    || words.windows(2).any(|w| matches!(w[0], "use" | "crate") && w[1] == "ash")
             })
             .map(|(_, source)| format!("{}: only gpu may name ash", source.path.display()))
             .collect()
@@ -109,10 +83,7 @@ impl Sources {
     fn reaches_device(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (module, source) in &self.0 {
-            if !module
-                .first()
-                .is_some_and(|stage| SUPERVISING.contains(&stage.as_str()))
-            {
+            if !module.first().is_some_and(|stage| SUPERVISING.contains(&stage.as_str())) {
                 continue;
             }
             let mut seen = BTreeSet::new();
@@ -123,21 +94,14 @@ impl Sources {
         found
     }
 
-    fn chain_to_device(
-        &self,
-        module: &[String],
-        seen: &mut BTreeSet<Vec<String>>,
-    ) -> Option<Vec<String>> {
+    fn chain_to_device(&self, module: &[String], seen: &mut BTreeSet<Vec<String>>) -> Option<Vec<String>> {
         let source = self.0.get(module)?;
         if !seen.insert(module.to_vec()) {
             return None;
         }
         for import in imports(&source.code, module) {
             if import.0[0] == "gpu" {
-                let is_plain = import
-                    .0
-                    .get(1)
-                    .is_some_and(|item| PLAIN_GPU.contains(&item.as_str()));
+                let is_plain = import.0.get(1).is_some_and(|item| PLAIN_GPU.contains(&item.as_str()));
                 if is_plain {
                     continue;
                 }
@@ -155,20 +119,15 @@ impl Sources {
 
     /// The file that an import leads to: the longest prefix that is one, followed through a re-export of that name.
     fn module_of(&self, import: &Import) -> Vec<String> {
-        let length = (0..=import.0.len())
-            .rev()
-            .find(|n| self.0.contains_key(&import.0[..*n]))
-            .unwrap_or(0);
+        let length = (0..=import.0.len()).rev().find(|n| self.0.contains_key(&import.0[..*n])).unwrap_or(0);
         let module = import.0[..length].to_vec();
         let (Some(item), Some(source)) = (import.0.get(length), self.0.get(&module)) else {
             return module;
         };
         for passed_on in reexports(&source.code, &module) {
             if passed_on.0.last() == Some(item) && passed_on.0.len() > length {
-                let deeper = (0..passed_on.0.len())
-                    .rev()
-                    .find(|n| self.0.contains_key(&passed_on.0[..*n]))
-                    .unwrap_or(0);
+                let deeper =
+                    (0..passed_on.0.len()).rev().find(|n| self.0.contains_key(&passed_on.0[..*n])).unwrap_or(0);
                 if deeper > length {
                     return passed_on.0[..deeper].to_vec();
                 }
@@ -248,10 +207,7 @@ fn block_comment(rest: &str) -> usize {
 }
 
 fn is_raw_string(text: &str, at: usize) -> bool {
-    let after_word = text[..at]
-        .chars()
-        .next_back()
-        .is_some_and(|c| c.is_alphanumeric() && c != 'b' || c == '_');
+    let after_word = text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() && c != 'b' || c == '_');
     let rest = &text[at..];
     !after_word && rest.starts_with('r') && rest[1..].trim_start_matches('#').starts_with('"')
 }
@@ -260,9 +216,7 @@ fn raw_string(rest: &str) -> usize {
     let n_hashes = rest[1..].chars().take_while(|c| *c == '#').count();
     let close = format!("\"{}", "#".repeat(n_hashes));
     let start = 2 + n_hashes;
-    rest[start..]
-        .find(&close)
-        .map_or(rest.len(), |at| start + at + close.len())
+    rest[start..].find(&close).map_or(rest.len(), |at| start + at + close.len())
 }
 
 /// `'a'` or `'\n'`, and not a lifetime.
@@ -294,11 +248,7 @@ fn words(code: &str) -> Vec<&str> {
     let mut rest = code.trim_start();
     while let Some(first) = rest.chars().next() {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let length = if is_word(first) {
-            rest.find(|c| !is_word(c)).unwrap_or(rest.len())
-        } else {
-            first.len_utf8()
-        };
+        let length = if is_word(first) { rest.find(|c| !is_word(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
         words.push(&rest[..length]);
         rest = rest[length..].trim_start();
     }
@@ -336,11 +286,7 @@ fn reexports(code: &str, module: &[String]) -> BTreeSet<Import> {
     let mut found = BTreeSet::new();
     for at in 0..words.len() {
         if words[at] == "pub" && words.get(at + 1) == Some(&"use") {
-            let start = if words.get(at + 2) == Some(&"self") {
-                at + 5
-            } else {
-                at + 2
-            };
+            let start = if words.get(at + 2) == Some(&"self") { at + 5 } else { at + 2 };
             if !matches!(words.get(start), Some(&"crate" | &"super")) {
                 tree(&words, start, module, &mut found);
             }
@@ -354,12 +300,7 @@ fn separator(words: &[&str], at: usize) -> bool {
 }
 
 /// Reads a path or a `{...}` group of paths that starts at `at`; returns where it ends.
-fn tree(
-    words: &[&str],
-    mut at: usize,
-    prefix: &[String],
-    found: &mut BTreeSet<Vec<String>>,
-) -> usize {
+fn tree(words: &[&str], mut at: usize, prefix: &[String], found: &mut BTreeSet<Vec<String>>) -> usize {
     let mut path = prefix.to_vec();
     loop {
         match words.get(at) {
@@ -381,9 +322,7 @@ fn tree(
                 found.insert(path);
                 return at + 1;
             }
-            Some(word)
-                if *word == "*" || word.starts_with(|c: char| c.is_alphabetic() || c == '_') =>
-            {
+            Some(word) if *word == "*" || word.starts_with(|c: char| c.is_alphabetic() || c == '_') => {
                 path.push((*word).to_owned());
                 if separator(words, at + 1) {
                     at += 3;
@@ -435,10 +374,7 @@ fn every_stage_is_a_folder_and_every_folder_a_stage() {
         .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
         .filter(|name| name != "bin")
         .collect();
-    assert_eq!(
-        folders,
-        STAGES.iter().map(|stage| (*stage).to_owned()).collect()
-    );
+    assert_eq!(folders, STAGES.iter().map(|stage| (*stage).to_owned()).collect());
 }
 
 #[test]
@@ -495,54 +431,24 @@ mod reader {
             "fn f<'a>(x: &'a str) {} use crate::matrix::Variant; use crate::exit;",
             "use self::sweep::Local; use other::sweep::X;",
         ] {
-            assert_eq!(
-                sources(&[("ops/mod.rs", text)]).wrong_way(),
-                [""; 0],
-                "{text}"
-            );
+            assert_eq!(sources(&[("ops/mod.rs", text)]).wrong_way(), [""; 0], "{text}");
         }
     }
 
     #[test]
     fn ash_is_seen_outside_gpu_only() {
-        for text in [
-            "use ash::vk;",
-            "fn f(d: &ash::Device) {}",
-            "extern crate ash;",
-        ] {
-            assert_eq!(
-                sources(&[("worker/run.rs", text)]).ash_outside_gpu().len(),
-                1,
-                "{text}"
-            );
-            assert_eq!(
-                sources(&[("gpu/device.rs", text)]).ash_outside_gpu().len(),
-                0,
-                "{text}"
-            );
+        for text in ["use ash::vk;", "fn f(d: &ash::Device) {}", "extern crate ash;"] {
+            assert_eq!(sources(&[("worker/run.rs", text)]).ash_outside_gpu().len(), 1, "{text}");
+            assert_eq!(sources(&[("gpu/device.rs", text)]).ash_outside_gpu().len(), 0, "{text}");
         }
-        assert_eq!(
-            sources(&[("ops/mod.rs", "let hash = crash::ash(wash);")])
-                .ash_outside_gpu()
-                .len(),
-            0
-        );
+        assert_eq!(sources(&[("ops/mod.rs", "let hash = crash::ash(wash);")]).ash_outside_gpu().len(), 0);
     }
 
     #[test]
     fn the_device_is_found_through_other_modules() {
-        let worker = (
-            "worker/mod.rs",
-            "pub mod serve;\npub mod protocol;\npub use serve::Server;",
-        );
-        let serve = (
-            "worker/serve.rs",
-            "use crate::gpu::{Capabilities, Device};\npub struct Server;",
-        );
-        let protocol = (
-            "worker/protocol.rs",
-            "use crate::gpu::Capabilities;\npub struct Event;",
-        );
+        let worker = ("worker/mod.rs", "pub mod serve;\npub mod protocol;\npub use serve::Server;");
+        let serve = ("worker/serve.rs", "use crate::gpu::{Capabilities, Device};\npub struct Server;");
+        let protocol = ("worker/protocol.rs", "use crate::gpu::Capabilities;\npub struct Event;");
         for (text, n_found) in [
             ("use crate::worker::serve::Server;", 1),
             ("use crate::worker::Server;", 1),
@@ -550,13 +456,9 @@ mod reader {
             ("use crate::gpu;", 1),
             ("use crate::gpu::*;", 1),
             ("use crate::worker::protocol::Event;", 0),
-            (
-                "use crate::gpu::Capabilities; use crate::gpu::capabilities::Limits;",
-                0,
-            ),
+            ("use crate::gpu::Capabilities; use crate::gpu::capabilities::Limits;", 0),
         ] {
-            let found =
-                sources(&[worker, serve, protocol, ("table/mod.rs", text)]).reaches_device();
+            let found = sources(&[worker, serve, protocol, ("table/mod.rs", text)]).reaches_device();
             assert_eq!(found.len(), n_found, "{text}: {found:?}");
         }
     }

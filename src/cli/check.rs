@@ -1,11 +1,202 @@
-//! The `check` command.
+//! The `check` command: everything that needs no device. Expands, renders, compiles, validates and reflects
+//! every variant, and says what it found.
 
-use super::{Common, Failure};
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::list::{exit_code, lines, print, table};
+use super::{Common, Failure, Format};
+use crate::codegen::{CodegenError, Module, Project, compiler_version, duplicates, harness};
 use crate::exit;
+use crate::matrix::interface::FIRST_SPEC_ID;
+use crate::matrix::{Kernel, Variant};
+use crate::ops;
 
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Only this kernel.
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+}
 
-pub fn run(_common: &Common, _args: &Args) -> Result<i32, Failure> {
-    Ok(exit::OK)
+/// What became of one kernel.
+struct Checked<'p> {
+    kernel: &'p Kernel,
+    n_filtered: usize,
+    outcome: Result<Vec<Module>, CodegenError>,
+}
+
+pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
+    let start = Instant::now();
+    let project = Project::load(&common.project, ops::FEATURES)?;
+    let kernels: Vec<&Kernel> = match &args.kernel {
+        Some(name) => vec![project.kernel(name)?],
+        None => project.kernels().iter().collect(),
+    };
+    let harness = harness::compile().map_err(|error| Failure::new(exit::SYSTEM, error))?;
+    let checked: Vec<Checked> = kernels.into_iter().map(|kernel| check(&project, kernel)).collect();
+    let wall_s = start.elapsed().as_secs_f64();
+    if let Some(warning) = project.cache_warning() {
+        eprintln!("warning: {warning}");
+    }
+    // The worst of the kernels' codes: a file at fault outranks a difference that was found.
+    let code = checked.iter().filter_map(|checked| checked.outcome.as_ref().err()).map(exit_code).max().unwrap_or(exit::OK);
+    match common.format {
+        Format::Json => {
+            let document = json!({
+                "ok": code == exit::OK,
+                "compiler": compiler_version(),
+                "matrix_hash": project.matrix_hash(),
+                "wall_s": wall_s,
+                "n_harness_shaders": harness.modules().len(),
+                "kernels": checked.iter().map(document).collect::<Vec<_>>(),
+            });
+            print(&format!("{document:#}\n"))?;
+        }
+        Format::Text | Format::Md => report(&project, checked, wall_s)?,
+    }
+    Ok(code)
+}
+
+fn check<'p>(project: &Project, kernel: &'p Kernel) -> Checked<'p> {
+    let expansion = match project.expand(kernel) {
+        Ok(expansion) => expansion,
+        Err(error) => return Checked { kernel, n_filtered: 0, outcome: Err(error) },
+    };
+    let variants: Vec<&Variant> = expansion.variants.iter().collect();
+    let bar = progress_bar(variants.len(), &kernel.name);
+    let outcome = project.compile(&variants, &|n_done, _| bar.set_position(n_done as u64));
+    bar.finish_and_clear();
+    Checked { kernel, n_filtered: expansion.filtered.len(), outcome }
+}
+
+fn progress_bar(n: usize, kernel: &str) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(n as u64).with_prefix(kernel.to_string());
+    match ProgressStyle::with_template("{prefix}: {pos} of {len} variants {bar:30} {eta} left") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+fn report(project: &Project, checked: Vec<Checked>, wall_s: f64) -> Result<(), Failure> {
+    let mut text = String::new();
+    let mut summary = table(&["kernel", "variants", "filtered", "compiled", "from cache", "same SPIR-V"]);
+    let mut notes = String::new();
+    let mut failures = Vec::new();
+    let mut n_compiled = 0;
+    for Checked { kernel, n_filtered, outcome } in checked {
+        let modules = match outcome {
+            Ok(modules) => modules,
+            Err(error) => {
+                failures.push((kernel.name.clone(), error));
+                continue;
+            }
+        };
+        let n_cached = modules.iter().filter(|module| module.from_cache).count();
+        let groups = duplicates(&modules);
+        n_compiled += modules.len() - n_cached;
+        summary.add_row([
+            kernel.name.clone(),
+            modules.len().to_string(),
+            n_filtered.to_string(),
+            (modules.len() - n_cached).to_string(),
+            n_cached.to_string(),
+            groups.len().to_string(),
+        ]);
+        // Writing to a String cannot fail.
+        for group in &groups {
+            let _ = writeln!(notes, "same SPIR-V in {} variants of {}:", group.len(), kernel.name);
+            group.iter().for_each(|variant| notes.push_str(&format!("  {variant}\n")));
+        }
+        for unused in unused_declarations(kernel, &modules) {
+            let _ = writeln!(notes, "kernel {}: {unused}", kernel.name);
+        }
+    }
+    if summary.row_count() > 0 {
+        text.push_str(&lines(&summary));
+        text.push('\n');
+    }
+    text.push_str(&notes);
+    let cache = project.cache_folder().map_or("no cache folder".to_string(), |folder| format!("cache: {}", folder.display()));
+    let _ = writeln!(text, "{n_compiled} compiled in {wall_s:.2} s; {cache}");
+    let _ = writeln!(text, "{}", compiler_version());
+    text.push_str(if failures.is_empty() { "next: `tilesmith sweep` verifies and times them on a device\n" } else { "next: mend what stderr lists, then `tilesmith check` again\n" });
+    print(&text)?;
+    for (kernel, error) in failures {
+        match error {
+            // Its text is a list already, and long: no frame round it.
+            CodegenError::Compile(errors) => eprintln!("kernel {kernel}: {errors}"),
+            other => eprintln!("{:?}", miette::Report::new(other)),
+        }
+    }
+    Ok(())
+}
+
+/// Declared constants that no variant uses: harmless, and probably a slip.
+fn unused_declarations(kernel: &Kernel, modules: &[Module]) -> Vec<String> {
+    let mut unused = Vec::new();
+    for (n, spec) in kernel.spec.iter().enumerate() {
+        let id = FIRST_SPEC_ID + n as u32;
+        if !modules.iter().any(|module| module.reflection.spec.contains_key(&id)) {
+            unused.push(format!("specialization constant {id} ({}) is declared, and no variant uses it", spec.name));
+        }
+    }
+    if !kernel.push.is_empty() && modules.iter().all(|module| module.reflection.push.is_empty()) {
+        unused.push("push constants are declared, and no variant uses them".into());
+    }
+    unused
+}
+
+fn document(checked: &Checked) -> Value {
+    let kernel = &checked.kernel.name;
+    match &checked.outcome {
+        Ok(modules) => json!({
+            "kernel": kernel,
+            "ok": true,
+            "n_variants": modules.len(),
+            "n_filtered": checked.n_filtered,
+            "n_from_cache": modules.iter().filter(|module| module.from_cache).count(),
+            "same_spirv": duplicates(modules),
+            "unused": unused_declarations(checked.kernel, modules),
+            "modules": modules.iter().map(|module| json!({
+                "variant": module.variant,
+                "spirv_hash": module.spirv_hash,
+                "requires": module.requirements,
+                "counts": module.counts,
+                "compile_ms": module.compile_ms,
+            })).collect::<Vec<_>>(),
+        }),
+        Err(CodegenError::Compile(errors)) => json!({
+            "kernel": kernel,
+            "ok": false,
+            "n_variants": errors.n_variants,
+            "n_failed": errors.n_failed(),
+            "failures": errors.failures.iter().map(|failure| json!({
+                "variant": failure.variant,
+                "template": failure.template,
+                "step": failure.step.name(),
+                "rendered_line": failure.rendered.as_ref().map(|(line, _)| line),
+                "rendered_text": failure.rendered.as_ref().map(|(_, text)| text.trim()),
+                "message": failure.message,
+                "help": failure.help,
+            })).collect::<Vec<_>>(),
+        }),
+        Err(error) => json!({ "kernel": kernel, "ok": false, "error": messages(error) }),
+    }
+}
+
+/// The message of an error and those of the problems it stands for.
+fn messages(error: &dyn miette::Diagnostic) -> Vec<String> {
+    let mut all = vec![error.to_string()];
+    for related in error.related().into_iter().flatten() {
+        all.extend(messages(related));
+    }
+    all
 }

@@ -24,19 +24,12 @@ pub fn run(common: &Common, _args: &Args) -> Result<i32, Failure> {
         Format::Text | Format::Md => print!("{}", text(&report, &machine)),
         Format::Json => {
             let json = serde_json::to_string_pretty(&report).map_err(|error| {
-                Failure::new(
-                    exit::SYSTEM,
-                    miette::miette!("cannot write the report as JSON: {error}"),
-                )
+                Failure::new(exit::SYSTEM, miette::miette!("cannot write the report as JSON: {error}"))
             })?;
             println!("{json}");
         }
     }
-    Ok(if report.missing.iter().any(|missing| missing.needed) {
-        exit::FOUND
-    } else {
-        exit::OK
-    })
+    Ok(if report.missing.iter().any(|missing| missing.needed) { exit::FOUND } else { exit::OK })
 }
 
 /// The report as a person reads it, at most 80 columns wide.
@@ -46,11 +39,7 @@ fn text(report: &Report, machine: &Machine) -> String {
 
     let mut programs = table(&["program", "version", "for"]);
     for program in &report.programs {
-        programs.add_row([
-            &program.name,
-            program.version.as_deref().unwrap_or("not found"),
-            &program.used_for,
-        ]);
+        programs.add_row([&program.name, program.version.as_deref().unwrap_or("not found"), &program.used_for]);
     }
     out += &format!("{}\n\n", programs.trim_fmt());
 
@@ -62,14 +51,7 @@ fn text(report: &Report, machine: &Machine) -> String {
         places.add_row(["shaderc", "not built"]);
     }
     for (what, paths) in [
-        (
-            if report.drivers_chosen_by.is_some() {
-                "driver (chosen)"
-            } else {
-                "driver"
-            },
-            &report.driver_files,
-        ),
+        (if report.drivers_chosen_by.is_some() { "driver (chosen)" } else { "driver" }, &report.driver_files),
         ("SwiftShader", &report.swiftshader),
         ("layer", &report.validation_layers),
     ] {
@@ -88,33 +70,20 @@ fn text(report: &Report, machine: &Machine) -> String {
     }
     out += "\n";
     if let Some(variable) = &report.drivers_chosen_by {
-        out += &wrapped(
-            &format!("only the drivers that {variable} names are asked"),
-            "",
-        );
+        out += &wrapped(&format!("only the drivers that {variable} names are asked"), "");
         out += "\n";
     }
 
     let project = &report.project;
     out += &match (project.has_matrix, project.results.len()) {
         (false, _) => format!("project  {}: no variants.yaml here\n", short(&project.path)),
-        (true, n) => format!(
-            "project  {}: {n} results, {} tables\n",
-            short(&project.path),
-            project.tables.len()
-        ),
+        (true, n) => format!("project  {}: {n} results, {} tables\n", short(&project.path), project.tables.len()),
     };
     for result in &project.results {
         out += &format!("         {}\n", short(result));
     }
     for journal in &project.journals {
-        out += &wrapped(
-            &format!(
-                "unfinished sweep: {} (go on with `sweep --resume`)",
-                short(journal)
-            ),
-            "         ",
-        );
+        out += &wrapped(&format!("unfinished sweep: {} (go on with `sweep --resume`)", short(journal)), "         ");
     }
 
     out += "\n";
@@ -126,11 +95,7 @@ fn text(report: &Report, machine: &Machine) -> String {
 }
 
 fn missing_lines(missing: &Missing) -> String {
-    let weight = if missing.needed {
-        "missing"
-    } else {
-        "optional"
-    };
+    let weight = if missing.needed { "missing" } else { "optional" };
     let mut lines = wrapped(&format!("{weight}: {} ({})", missing.what, missing.why), "");
     // Never wrapped: it is there to be copied.
     lines += &format!("    {}\n", missing.mend);
@@ -138,23 +103,12 @@ fn missing_lines(missing: &Missing) -> String {
 }
 
 fn closing(report: &Report) -> String {
-    let n_needed = report
-        .missing
-        .iter()
-        .filter(|missing| missing.needed)
-        .count();
+    let n_needed = report.missing.iter().filter(|missing| missing.needed).count();
     match (n_needed, report.project.has_matrix) {
-        (0, true) if !report.project.journals.is_empty() => {
-            "ready; next: tilesmith sweep --resume\n".to_owned()
-        }
-        (0, true) if report.project.results.is_empty() => {
-            "ready; next: tilesmith sweep\n".to_owned()
-        }
+        (0, true) if !report.project.journals.is_empty() => "ready; next: tilesmith sweep --resume\n".to_owned(),
+        (0, true) if report.project.results.is_empty() => "ready; next: tilesmith sweep\n".to_owned(),
         (0, true) => "ready; next: tilesmith table\n".to_owned(),
-        (0, false) => {
-            "ready; next: tilesmith --project DIR list, where DIR holds a variants.yaml\n"
-                .to_owned()
-        }
+        (0, false) => "ready; next: tilesmith --project DIR list, where DIR holds a variants.yaml\n".to_owned(),
         (1, _) => "1 needed thing is missing; next: the command under it\n".to_owned(),
         (n, _) => format!("{n} needed things are missing; next: the commands under them\n"),
     }
@@ -163,14 +117,7 @@ fn closing(report: &Report) -> String {
 /// Who the devices are, and what of them decides which candidates run; in two tables, since one is too wide.
 fn device_tables(devices: &[Capabilities]) -> String {
     let mut names = table(&["--device", "name", "kind", "driver", "Vulkan"]);
-    let mut abilities = table(&[
-        "--device",
-        "f16 sums",
-        "f16 storage",
-        "invocations",
-        "subgroup",
-        "tick (ns)",
-    ]);
+    let mut abilities = table(&["--device", "f16 sums", "f16 storage", "invocations", "subgroup", "tick (ns)"]);
     let yes = |has: bool| if has { "yes" } else { "no" }.to_owned();
     for device in devices {
         let has = |feature: &str| device.features.iter().any(|f| f == feature);
@@ -243,11 +190,7 @@ mod tests {
     #[test]
     fn lines_are_broken_at_spaces_and_indented() {
         let text = wrapped(&"word ".repeat(40), "    ");
-        assert!(
-            text.lines()
-                .all(|line| line.chars().count() <= 80 && line.starts_with("    ")),
-            "{text}"
-        );
+        assert!(text.lines().all(|line| line.chars().count() <= 80 && line.starts_with("    ")), "{text}");
         assert_eq!(text.matches("word").count(), 40);
         assert_eq!(wrapped("short", ""), "short\n");
     }
@@ -281,19 +224,10 @@ mod tests {
             },
             features: vec!["shaderFloat16".to_owned()],
         };
-        let text = device_tables(&[
-            device("llvmpipe (LLVM 15.0.6, 256 bits)"),
-            device(&"long name ".repeat(12)),
-        ]);
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 80),
-            "{text}"
-        );
+        let text = device_tables(&[device("llvmpipe (LLVM 15.0.6, 256 bits)"), device(&"long name ".repeat(12))]);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let abilities = text.lines().last().unwrap_or_default();
-        assert_eq!(
-            abilities.split_whitespace().collect::<Vec<_>>(),
-            ["0", "yes", "no", "1024", "8", "1"]
-        );
+        assert_eq!(abilities.split_whitespace().collect::<Vec<_>>(), ["0", "yes", "no", "1024", "8", "1"]);
     }
 
     #[test]

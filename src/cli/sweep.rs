@@ -1,11 +1,194 @@
-//! The `sweep` command.
+//! The `sweep` command: verify and time the candidates on the device, and say what came of it.
 
-use super::{Common, Failure};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::list::print;
+use super::{Common, Failure, Format};
 use crate::exit;
+use crate::sweep::file::parse_duration_ns;
+use crate::sweep::plan::{self, BUNDLE_DIR, Plan, PlanError};
+use crate::sweep::progress::Progress;
+use crate::sweep::restriction::restrict;
+use crate::sweep::rows;
+use crate::sweep::session::{self, Ending, Options};
+use crate::sweep::summary::Summary;
+use crate::sweep::supervisor::{Patience, WorkerProgram};
+use crate::worker::bundle::{Bundle, BundleError};
 
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// A sweep file, or the name of one in sweeps/.
+    #[arg(value_name = "FILE", default_value = "sweeps/quick.yaml", conflicts_with = "bundle")]
+    file: PathBuf,
+    /// Run a bundle that was made before, without compiling.
+    #[arg(long, value_name = "DIR")]
+    bundle: Option<PathBuf>,
+    /// Name (or a part of it) or index of the device.
+    #[arg(long, value_name = "NAME|INDEX")]
+    device: Option<String>,
+    /// Go on from the journal of the run before.
+    #[arg(long)]
+    resume: bool,
+    /// Throw the journal of the run before away in place of moving it aside.
+    #[arg(long, conflicts_with = "resume")]
+    fresh: bool,
+    /// Stop after so long, such as 8m; --resume goes on. Overrides the sweep file.
+    #[arg(long, value_name = "TIME", value_parser = parse_wall)]
+    wall: Option<Duration>,
+    /// Where results and journal go.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Only this case; may be given more than once. Results are then called <sweep>-part.
+    #[arg(long = "case", value_name = "ID")]
+    cases: Vec<String>,
+    /// Only this candidate, such as VARIANT@8x8x1 (and its class's reference); may be given more than once.
+    #[arg(long, value_name = "VARIANT[@LOCAL]")]
+    only: Vec<String>,
+}
 
-pub fn run(_common: &Common, _args: &Args) -> Result<i32, Failure> {
-    Ok(exit::OK)
+fn parse_wall(text: &str) -> Result<Duration, String> {
+    parse_duration_ns(text).map(Duration::from_nanos)
+}
+
+pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
+    let worker = WorkerProgram::find().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
+    let bundle = bundle(common, args)?;
+    let out = args.out.clone().unwrap_or_else(|| common.project.join("results"));
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    let handler = move || {
+        if flag.swap(true, Ordering::SeqCst) {
+            // The second time: now. The journal holds whole lines all the same.
+            std::process::exit(exit::INTERRUPTED);
+        }
+        eprintln!("\nstopping after what is in flight (once more to stop at once)");
+    };
+    ctrlc::set_handler(handler).map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot watch for Ctrl-C: {e}")))?;
+    let options = Options {
+        device: args.device.clone(),
+        wall: args.wall,
+        resume: args.resume,
+        fresh: args.fresh,
+        out,
+        worker,
+        patience: Patience::default(),
+        stop,
+    };
+    let mut progress = Progress::new();
+    let outcome = session::run(&bundle.bundle, &options, &mut progress);
+    progress.finish();
+    let outcome = outcome.map_err(|e| Failure::new(e.exit_code(), miette::miette!("{e}")))?;
+    let saved = rows::save(&outcome).map_err(|e| {
+        let journal = outcome.journal.display();
+        Failure::new(exit::SYSTEM, miette::miette!("{e}; nothing is lost: the journal {journal} holds every result (--resume)"))
+    })?;
+    let summary = Summary::of(&outcome, Some(&saved));
+    let resume = resume_command(common, args);
+    if common.format == Format::Json {
+        let text = serde_json::to_string_pretty(&summary)
+            .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot print the summary: {e}")))?;
+        print(&format!("{text}\n"))?;
+    } else {
+        print(&summary.text(&resume))?;
+    }
+    Ok(match outcome.ending {
+        Ending::Interrupted => exit::INTERRUPTED,
+        Ending::GaveUp(_) => exit::DEVICE_FAILED,
+        Ending::Complete if summary.n_admitted() == 0 => exit::NOTHING_ADMITTED,
+        Ending::Complete | Ending::Wall => exit::OK,
+    })
+}
+
+/// The same command line, going on.
+fn resume_command(common: &Common, args: &Args) -> String {
+    let mut words = vec!["tilesmith".to_owned()];
+    if common.project != Path::new(".") {
+        words.extend(["--project".to_owned(), common.project.display().to_string()]);
+    }
+    words.push("sweep".to_owned());
+    match &args.bundle {
+        Some(dir) => words.extend(["--bundle".to_owned(), dir.display().to_string()]),
+        None => words.push(args.file.display().to_string()),
+    }
+    for (name, value) in [("--device", args.device.clone()), ("--out", args.out.as_ref().map(|p| p.display().to_string()))] {
+        if let Some(value) = value {
+            let value = if value.contains(' ') { format!("'{value}'") } else { value };
+            words.extend([name.to_owned(), value]);
+        }
+    }
+    words.extend(args.cases.iter().flat_map(|c| ["--case".to_owned(), c.clone()]));
+    words.extend(args.only.iter().flat_map(|c| ["--only".to_owned(), c.clone()]));
+    words.push("--resume".to_owned());
+    words.join(" ")
+}
+
+/// A bundle, with the folder that goes away with it when it was only a part of another.
+struct Loaded {
+    bundle: Bundle,
+    _folder: Option<tempfile::TempDir>,
+}
+
+fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
+    let whole = match &args.bundle {
+        Some(dir) => Bundle::load(&common.resolve(dir)).map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?,
+        None => {
+            let project = plan::load_project(&common.project)?;
+            let path = plan::find_file(&common.project, &args.file);
+            let plan = plan::plan(&project, &path, &compile_progress()).map_err(plan_failure)?;
+            compile_note(&plan);
+            if let Some(warning) = project.cache_warning() {
+                eprintln!("{warning}");
+            }
+            let dir = common.project.join(BUNDLE_DIR).join(&plan.manifest.sweep);
+            plan.save(&dir).map_err(bundle_failure)?
+        }
+    };
+    if args.cases.is_empty() && args.only.is_empty() {
+        return Ok(Loaded { bundle: whole, _folder: None });
+    }
+    let part = restrict(&whole.manifest, &args.cases, &args.only).map_err(|e| Failure::new(exit::USAGE, miette::miette!("{e}")))?;
+    let folder = tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
+    let modules = part.spirv_hashes().into_iter().map(|hash| {
+        let bytes = whole.spirv(hash)?.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+        Ok((hash.to_owned(), bytes))
+    });
+    let modules = modules.collect::<Result<Vec<_>, BundleError>>().map_err(bundle_failure)?;
+    let files = modules.iter().map(|(hash, bytes)| (hash.as_str(), bytes.as_slice()));
+    let bundle = Bundle::save(folder.path(), part, files).map_err(bundle_failure)?;
+    Ok(Loaded { bundle, _folder: Some(folder) })
+}
+
+fn bundle_failure(error: BundleError) -> Failure {
+    Failure::new(exit::SYSTEM, miette::miette!("{error}"))
+}
+
+pub(super) fn plan_failure(error: PlanError) -> Failure {
+    let code = error.exit_code();
+    match error {
+        // Knows for itself when the system is at fault.
+        PlanError::Codegen(error) => error.into(),
+        other => Failure::new(code, other),
+    }
+}
+
+pub(super) fn compile_note(plan: &Plan) {
+    let n = plan.manifest.variants.len();
+    eprintln!("{n} variants, {} compiled, {} from the cache", plan.n_compiled, n - plan.n_compiled);
+}
+
+/// A line to stderr every few seconds while variants compile.
+pub(super) fn compile_progress() -> impl Fn(usize, usize) + Sync {
+    const EVERY_MS: u64 = 5_000;
+    let began = Instant::now();
+    let last_ms = AtomicU64::new(0);
+    move |done: usize, all: usize| {
+        let now_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let last = last_ms.load(Ordering::Relaxed);
+        if now_ms >= last + EVERY_MS && last_ms.compare_exchange(last, now_ms, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            eprintln!("compiling: {done} of {all} variants");
+        }
+    }
 }

@@ -5,6 +5,8 @@ use std::fmt;
 
 use indexmap::IndexMap;
 
+use super::project::count;
+
 /// In which step a variant failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
@@ -77,7 +79,7 @@ impl CompileErrors {
 impl fmt::Display for CompileErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let faults = self.faults();
-        write!(f, "{} of {} variants failed, with {} different faults", self.n_failed(), self.n_variants, faults.len())?;
+        write!(f, "{} of {} failed, with {}", self.n_failed(), count(self.n_variants, "variant"), count(faults.len(), "different fault"))?;
         for fault in faults {
             let VariantFailure { template, step, rendered, message, help, .. } = fault.first;
             write!(f, "\n\n{template}: {}: {message}", step.name())?;
@@ -87,7 +89,7 @@ impl fmt::Display for CompileErrors {
             if let Some(help) = help {
                 write!(f, "\n  help: {help}")?;
             }
-            write!(f, "\n  in {} variants:", fault.variants.len())?;
+            write!(f, "\n  in {}:", count(fault.variants.len(), "variant"))?;
             for variant in fault.variants {
                 write!(f, "\n    {variant}")?;
             }
@@ -121,7 +123,7 @@ mod tests {
         let errors = CompileErrors { failures: vec![failure("a", 3), failure("b", 4)], n_variants: 5 };
         assert_eq!(
             errors.to_string(),
-            "2 of 5 variants failed, with 1 different faults\n\ntemplates/a.jinja: compile: 'y' : undeclared identifier\n  rendered line 3: x = y;\n  in 2 variants:\n    a\n    b"
+            "2 of 5 variants failed, with 1 different fault\n\ntemplates/a.jinja: compile: 'y' : undeclared identifier\n  rendered line 3: x = y;\n  in 2 variants:\n    a\n    b"
         );
     }
 }

@@ -53,7 +53,7 @@ pub enum CodegenError {
 
 /// Everything that the static check of the templates found.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
-#[error("the templates of kernel {kernel} have {} problems", problems.len())]
+#[error("the templates of kernel {kernel} have {}", count(problems.len(), "problem"))]
 pub struct ScopeErrors {
     pub kernel: String,
     #[related]
@@ -76,6 +76,11 @@ pub struct Module {
     /// Front-end compile time; `None` when the module came from the cache.
     pub compile_ms: Option<f64>,
     pub from_cache: bool,
+}
+
+/// `1 problem`, `2 problems`.
+pub(super) fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
 /// First 16 hex digits of blake3.
@@ -107,6 +112,11 @@ impl Project {
     pub fn with_cache(mut self, cache: Cache) -> Project {
         self.cache = cache;
         self
+    }
+
+    /// Where compiled modules are kept, if anywhere.
+    pub fn cache_folder(&self) -> Option<&Path> {
+        self.cache.folder()
     }
 
     pub fn dir(&self) -> &Path {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexSet;
 use serde::Serialize;
 
-use crate::results::{CandidateKey, ResultSet, Row};
+use crate::results::{ResultSet, Row};
 
 /// One candidate on one case, on both sides.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,13 @@ pub struct OneSided {
     /// Of each, a few for a person: case, variant, local size.
     pub examples_a: Vec<String>,
     pub examples_b: Vec<String>,
+}
+
+/// Case, kernel, variant and local size, borrowed: there may be half a million of them.
+pub type Key<'r> = (&'r str, &'r str, &'r str, [u32; 3]);
+
+pub fn key(row: &Row) -> Key<'_> {
+    (&row.case, &row.kernel, &row.variant, row.local)
 }
 
 const N_EXAMPLES: usize = 3;
@@ -59,20 +66,20 @@ impl<'r> Join<'r> {
         let rows_a: Vec<&Row> = a.rows.iter().filter(comparable).collect();
         let rows_b: Vec<&Row> = b.rows.iter().filter(comparable).collect();
 
-        let place_b: HashMap<CandidateKey, &Row> = rows_b.iter().map(|r| (r.key(), *r)).collect();
+        let place_b: HashMap<Key<'_>, &Row> = rows_b.iter().map(|r| (key(r), *r)).collect();
         let mut pairs = Vec::new();
-        let mut paired: HashSet<CandidateKey> = HashSet::new();
+        let mut paired: HashSet<Key<'_>> = HashSet::new();
         let mut left_a = Vec::new();
         for row in &rows_a {
-            match place_b.get(&row.key()) {
+            match place_b.get(&key(row)) {
                 Some(partner) => {
-                    paired.insert(row.key());
+                    paired.insert(key(row));
                     pairs.push(Pair { a: row, b: partner });
                 }
                 None => left_a.push(*row),
             }
         }
-        let left_b: Vec<&Row> = rows_b.iter().copied().filter(|r| !paired.contains(&r.key())).collect();
+        let left_b: Vec<&Row> = rows_b.iter().copied().filter(|r| !paired.contains(&key(r))).collect();
         let examples = |rows: &[&Row]| rows.iter().take(N_EXAMPLES).map(|r| full_name(r)).collect::<Vec<_>>();
         let only = OneSided {
             cases_a: owned(cases_a.difference(&cases_b).collect()),

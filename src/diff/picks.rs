@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
-use super::join::Join;
-use crate::results::{CandidateKey, Row, best};
+use super::join::{Join, Key, key};
+use crate::results::{Row, best};
 use crate::stats::{Comparison, Judgement, geometric_mean, judge};
 
 /// Time on B over time on A.
@@ -116,7 +116,7 @@ type Class<'r> = (&'r str, &'r str, &'r str);
 /// The rows of one side, by class and by candidate.
 struct Lookup<'r> {
     classes: IndexMap<Class<'r>, Vec<&'r Row>>,
-    candidates: HashMap<CandidateKey, &'r Row>,
+    candidates: HashMap<Key<'r>, &'r Row>,
 }
 
 impl<'r> Lookup<'r> {
@@ -125,7 +125,7 @@ impl<'r> Lookup<'r> {
         for row in rows {
             classes.entry((&row.case, &row.kernel, &row.given)).or_default().push(row);
         }
-        Self { classes, candidates: rows.iter().map(|r| (r.key(), *r)).collect() }
+        Self { classes, candidates: rows.iter().map(|r| (key(r), *r)).collect() }
     }
 
     fn pick(&self, class: &Class<'r>) -> Option<&'r Row> {
@@ -134,7 +134,7 @@ impl<'r> Lookup<'r> {
 
     /// What the other side's `pick` costs here.
     fn cost(&self, class: &Class<'r>, pick: &Row) -> Cost {
-        let Some(here) = self.candidates.get(&pick.key()) else { return Cost::NotMeasured };
+        let Some(here) = self.candidates.get(&key(pick)) else { return Cost::NotMeasured };
         if !here.verdict.is_admitted() {
             return Cost::NotAdmitted;
         }
@@ -171,8 +171,8 @@ pub fn pick_pairs(join: &Join<'_>, threshold: f64) -> Vec<PickPair> {
         let change = match (row_a, row_b) {
             (None, _) => PickChange::Gained,
             (_, None) => PickChange::Lost,
-            (Some(a), Some(b)) if a.key() == b.key() => PickChange::Kept,
-            (Some(a), Some(_)) => match (side_b.candidates.get(&a.key()), a_on_b) {
+            (Some(a), Some(b)) if key(a) == key(b) => PickChange::Kept,
+            (Some(a), Some(_)) => match (side_b.candidates.get(&key(a)), a_on_b) {
                 (None, _) => PickChange::Absent,
                 (Some(_), Some(Cost::NotAdmitted)) => PickChange::Barred,
                 (Some(here), _) if here.tie => PickChange::Tie,

@@ -88,7 +88,9 @@ pub enum CaseError {
     Activation { value: i64 },
     #[error("field `{field}` is `{text}` (allowed: a whole number{names})")]
     NotANumber { field: String, text: String, names: &'static str },
-    #[error("kernel of {kernel} on axis {axis} is larger than the padded input of {padded} (input {input}, padding {padding})")]
+    #[error(
+        "kernel of {kernel} on axis {axis} is larger than the padded input of {padded} (input {input}, padding {padding})"
+    )]
     KernelTooLarge { axis: &'static str, kernel: i64, padded: i64, input: i64, padding: i64 },
     #[error("groups is {groups}, which does not divide {field} {channels}")]
     Groups { groups: i64, field: &'static str, channels: i64 },
@@ -233,11 +235,8 @@ impl Conv2dShape {
     pub fn of(case: &Case) -> Result<Self, CaseError> {
         specs_of(&case.op)?;
         let field = |name: &'static str| -> Result<i64, CaseError> {
-            let value = *case
-                .fields
-                .0
-                .get(name)
-                .ok_or_else(|| CaseError::MissingField { op: case.op.clone(), field: name })?;
+            let value =
+                *case.fields.0.get(name).ok_or_else(|| CaseError::MissingField { op: case.op.clone(), field: name })?;
             match CONV2D.iter().find(|s| s.name == name) {
                 Some(spec) if value < spec.min => Err(CaseError::TooSmall { field: name, value, min: spec.min }),
                 _ if value > MAX_TEXELS => Err(CaseError::TooLarge { field: name, value, max: MAX_TEXELS }),
@@ -351,9 +350,7 @@ fn id(case: &Case) -> String {
         (h, w) if h == w => id += &format!("_k{h}"),
         (h, w) => id += &format!("_k{h}x{w}"),
     }
-    for (name, default, letter) in
-        [("stride", 1, 's'), ("padding", 0, 'p'), ("groups", 1, 'g'), ("batch", 1, 'b')]
-    {
+    for (name, default, letter) in [("stride", 1, 's'), ("padding", 0, 'p'), ("groups", 1, 'g'), ("batch", 1, 'b')] {
         if value(name) != default {
             id += &format!("_{letter}{}", value(name));
         }

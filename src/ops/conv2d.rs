@@ -338,6 +338,7 @@ fn pack_panel<T: Number>(
     let n_pixels = shape.h_out * shape.w_out;
     let n_in = shape.h_in * shape.w_in;
     let n_taps = shape.kernel_h * shape.kernel_w;
+    let convert = &tensors.convert;
     let input = &tensors.operands.input[(block.n * shape.c_in + block.group * group_in) * n_in..][..group_in * n_in];
     for ky in 0..shape.kernel_h {
         for kx in 0..shape.kernel_w {
@@ -351,10 +352,17 @@ fn pack_panel<T: Number>(
                 let x = (pixel % shape.w_out * shape.stride + kx).checked_sub(shape.padding)?;
                 (y < shape.h_in && x < shape.w_in).then_some(y * shape.w_in + x)
             });
+            let run = at[0].filter(|first| (1..NR).all(|j| at[j] == Some(first + j)));
             for ic in 0..group_in {
                 let channel = &input[ic * n_in..][..n_in];
-                panel[ic * n_taps + ky * shape.kernel_w + kx] =
-                    at.map(|at| at.map_or(T::ZERO, |at| (tensors.convert)(channel[at])));
+                let row = &mut panel[ic * n_taps + ky * shape.kernel_w + kx];
+                if let Some(pixels) = run.and_then(|first| channel.get(first..first + NR)) {
+                    for (to, value) in row.iter_mut().zip(pixels) {
+                        *to = convert(*value);
+                    }
+                    continue;
+                }
+                *row = at.map(|at| at.map_or(T::ZERO, |at| convert(channel[at])));
             }
         }
     }
@@ -385,11 +393,7 @@ mod tests {
             let stream = Stream::new(seed, stream);
             (0..n as u64).map(|i| stream.below(i, 2 * span + 1) as f32 - span as f32).collect()
         };
-        Operands {
-            input: fill(0, shape.n_input()),
-            weight: fill(1, shape.n_weight()),
-            bias: fill(2, shape.c_out),
-        }
+        Operands { input: fill(0, shape.n_input()), weight: fill(1, shape.n_weight()), bias: fill(2, shape.c_out) }
     }
 
     /// The definition, written without any blocking.

@@ -19,7 +19,7 @@
 //! **I2.** An f16 accumulator that holds a value in `[1024 s, 2048 s)` rounds to multiples of s. The products
 //! are chosen congruent modulo s to something in `(0, s / 2)`, so each addition there rounds *down*: the loss grows with the
 //! number of additions instead of cancelling, and lies outside the two f16 neighbours of the true sum within a few of
-//! them. s is the largest of 32, 16, 8, 4, 2 that sums of K products up to 2048 fill: below K = 5 an f16 output cannot tell.
+//! them. s is the largest of 32, 16, 8, 4, 2 that sums of K products up to 2048 fill: below K = 8 an f16 output cannot tell.
 
 use half::f16;
 use rayon::prelude::*;
@@ -285,15 +285,21 @@ pub fn simulate_f16_accumulator(shape: &Conv2dShape, operands: &Operands, index:
 pub enum ProbeError {
     #[error("{family} of this case is not discriminating: all {n_output} outputs are zero")]
     AllZero { family: &'static str, n_output: usize },
-    #[error("{family} of this case is not discriminating: {n_zero} of {n_output} outputs are zero (allowed: below 30 %)")]
+    #[error(
+        "{family} of this case is not discriminating: {n_zero} of {n_output} outputs are zero (allowed: below 30 %)"
+    )]
     Zeros { family: &'static str, n_zero: usize, n_output: usize },
-    #[error("{family} of this case is not discriminating: outputs have a standard deviation of {std} (allowed: 0.1 to 1000)")]
+    #[error(
+        "{family} of this case is not discriminating: outputs have a standard deviation of {std} (allowed: 0.1 to 1000)"
+    )]
     Spread { family: &'static str, std: f64 },
     #[error("I1 of this case is not discriminating: all {n_output} outputs have one sign")]
     OneSign { n_output: usize },
     #[error("I1 of this case may reach {value} (allowed: up to {I1_LIMIT})")]
     TooLarge { value: f64 },
-    #[error("I2 of this case is not discriminating: {n_above} of {n_sampled} sampled sums with all terms exceed 2^11 (K = {n_terms})")]
+    #[error(
+        "I2 of this case is not discriminating: {n_above} of {n_sampled} sampled sums with all terms exceed 2^11 (K = {n_terms})"
+    )]
     TooSmall { n_above: usize, n_sampled: usize, n_terms: usize },
     #[error("I2 of this case overflows f16: a sum reaches {value} (allowed: below 65504)")]
     Overflow { value: f64 },
@@ -330,7 +336,7 @@ pub fn probe_check(
     match family {
         Family::I1 => {
             let largest = sums.iter().map(|s| s.abs_sum).fold(0.0, f64::max);
-            if !(largest <= f64::from(I1_LIMIT)) {
+            if largest.is_nan() || largest > f64::from(I1_LIMIT) {
                 return Err(ProbeError::TooLarge { value: largest });
             }
             check_spread(family, &sums, n_zero)?;
@@ -372,7 +378,7 @@ fn check_accumulator(
 ) -> Result<(), ProbeError> {
     let n_terms = shape.n_terms();
     let largest = sums.iter().map(|s| s.abs_sum).fold(0.0, f64::max);
-    if !(largest < F16_MAX) {
+    if largest.is_nan() || largest >= F16_MAX {
         return Err(ProbeError::Overflow { value: largest });
     }
     if accumulate == Dtype::F16 {
@@ -430,7 +436,8 @@ pub fn spread_indices(n_output: usize, n: usize) -> Vec<usize> {
         return (0..n_output).collect();
     }
     let last = n_output - 1;
-    let mut indices: Vec<usize> = (0..n).map(|i| (i as u128 * last as u128 / (n - 1).max(1) as u128) as usize).collect();
+    let mut indices: Vec<usize> =
+        (0..n).map(|i| (i as u128 * last as u128 / (n - 1).max(1) as u128) as usize).collect();
     indices.dedup();
     indices
 }
@@ -448,8 +455,9 @@ mod tests {
 
     /// Every K that the shipped sweeps have, and the borders of the constructions.
     const KS: &[usize] = &[
-        1, 2, 3, 4, 5, 7, 9, 10, 12, 13, 14, 16, 19, 20, 24, 32, 33, 38, 39, 40, 47, 48, 49, 64, 72, 80, 96, 104, 120, 128, 153, 154,
-        160, 192, 240, 256, 320, 384, 464, 480, 510, 511, 512, 576, 672, 768, 960, 1020, 1024, 1536, 2048, 2049, 3000, 4096, 9000,
+        1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 13, 14, 16, 19, 20, 24, 32, 33, 38, 39, 40, 47, 48, 49, 64, 72, 80, 96, 104,
+        120, 128, 153, 154, 160, 192, 240, 256, 320, 384, 464, 480, 510, 511, 512, 576, 672, 768, 960, 1020, 1024,
+        1536, 2048, 2049, 3000, 4096, 9000,
     ];
 
     #[test]
@@ -490,7 +498,7 @@ mod tests {
                 assert!(operands.input.iter().chain(&operands.weight).all(|v| f16::from_f32(*v).to_f32() == *v));
                 let check = |storage| probe_check(&shape, Family::I2, &operands, storage, Dtype::F32);
                 check(Dtype::F32).unwrap_or_else(|e| panic!("K {k}: {e}"));
-                if *k >= 5 {
+                if *k >= 8 {
                     check(Dtype::F16).unwrap_or_else(|e| panic!("K {k}: {e}"));
                 } else {
                     assert!(check(Dtype::F16).is_err(), "K {k}");
@@ -555,7 +563,8 @@ mod tests {
         ));
         // Even products that f16 adds exactly: nothing would be found out.
         let mut smooth = operands(&case, Family::I2, OperandSet::A, 1, Dtype::F16).unwrap();
-        (smooth.weight.fill(32.0), smooth.input.fill(32.0));
+        smooth.weight.fill(32.0);
+        smooth.input.fill(32.0);
         assert!(matches!(
             probe_check(&shape, Family::I2, &smooth, Dtype::F32, Dtype::F32),
             Err(ProbeError::Accumulator { n_changed: 0, .. })

@@ -8,7 +8,8 @@
 use half::f16;
 use rayon::prelude::*;
 
-use crate::matrix::{Dtype, Layout};
+use super::case::Conv2dShape;
+use crate::matrix::{Dtype, Layout, Role};
 
 /// A NaN with a payload that no arithmetic makes, in either dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,16 @@ pub enum LayoutError {
     TooLarge { dims: [usize; 4] },
 }
 
+/// The `[N, C, H, W]` (or `[OC, IC, KH, KW]`) that an [`Allocation`] takes for a binding of a case.
+pub fn binding_dims(role: Role, shape: &Conv2dShape) -> [usize; 4] {
+    match role {
+        Role::Output => shape.output_dims(),
+        Role::Input => shape.input_dims(),
+        Role::Weight => shape.weight_dims(),
+        Role::Bias => [1, shape.c_out, 1, 1],
+    }
+}
+
 /// How much to allocate beyond the tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GuardSize {
@@ -60,6 +71,10 @@ pub struct GuardSize {
     /// The device's alignment of storage buffer offsets.
     pub offset_align_bytes: u64,
 }
+
+/// The tile that verification guards against: no shipped tile or k step reaches further on any axis. The sweep judges image extents
+/// with it, and the worker allocates with it.
+pub const GUARD_TILE: u32 = 8;
 
 /// A tensor's place in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,7 +127,7 @@ impl Allocation {
         if let Some(GuardSize { tile, offset_align_bytes }) = guard {
             let tile = u64::from(tile.max(1));
             let texel_bytes = 4 * dtype.size_bytes() as u64;
-            let leading = offset_align_bytes.max(LEADING_GUARD_BYTES).next_multiple_of(texel_bytes) / texel_bytes;
+            let leading = offset_align_bytes.max(LEADING_GUARD_BYTES).div_ceil(texel_bytes);
             match layout {
                 Layout::Tex3dC4 => allocated = logical.map(|extent| extent + tile),
                 Layout::Tex2dOc4Ic4 => allocated = [logical[0] + 4 * tile, logical[1] + tile, 1],
@@ -324,12 +339,19 @@ mod tests {
     fn any_allocation() -> impl Strategy<Value = Allocation> {
         let layouts = prop::sample::select(Layout::ALL.map(|(_, l)| l).to_vec());
         let dtypes = prop::sample::select(vec![Dtype::F32, Dtype::F16]);
-        (layouts, dtypes, [1usize..4, 1..14, 1..6, 1..6], any::<bool>()).prop_map(|(layout, dtype, mut dims, guarded)| {
-            if matches!(layout, Layout::Tex2dOc4Ic4 | Layout::BufOc4Ic4) {
-                dims = [dims[0] * dims[2], dims[1], 1, 1];
-            }
-            if guarded { Allocation::guarded(layout, dtype, dims, GUARDS) } else { Allocation::exact(layout, dtype, dims) }.unwrap()
-        })
+        (layouts, dtypes, [1usize..4, 1..14, 1..6, 1..6], any::<bool>()).prop_map(
+            |(layout, dtype, mut dims, guarded)| {
+                if matches!(layout, Layout::Tex2dOc4Ic4 | Layout::BufOc4Ic4) {
+                    dims = [dims[0] * dims[2], dims[1], 1, 1];
+                }
+                if guarded {
+                    Allocation::guarded(layout, dtype, dims, GUARDS)
+                } else {
+                    Allocation::exact(layout, dtype, dims)
+                }
+                .unwrap()
+            },
+        )
     }
 
     proptest! {

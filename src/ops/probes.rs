@@ -97,7 +97,15 @@ mod tests {
 
     #[test]
     fn relatives_of_windows_and_groups_are_valid_too() {
-        let all = shapes(&[("c_in", 12), ("c_out", 12), ("h", 16), ("w", 16), ("kernel_h", 3), ("kernel_w", 5), ("groups", 3)]);
+        let all = shapes(&[
+            ("c_in", 12),
+            ("c_out", 12),
+            ("h", 16),
+            ("w", 16),
+            ("kernel_h", 3),
+            ("kernel_w", 5),
+            ("groups", 3),
+        ]);
         assert!(!all.is_empty());
         assert!(all.iter().all(|s| s.kernel_h == 3 && s.groups == 3));
     }

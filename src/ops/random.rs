@@ -27,7 +27,7 @@ impl Stream {
 
     /// Uniform in `0..n`, by multiplication: the bias is below 2^-32 for the small n used here.
     pub fn below(self, i: u64, n: u32) -> u32 {
-        ((self.bits(i) >> 32) * u64::from(n) >> 32) as u32
+        (((self.bits(i) >> 32) * u64::from(n)) >> 32) as u32
     }
 
     /// Standard normal, by Box and Muller.

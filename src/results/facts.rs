@@ -55,7 +55,9 @@ pub enum FactsError {
     Read { path: PathBuf, source: std::io::Error },
     #[error("{path}: {source}; run the sweep again to write it anew")]
     Parse { path: PathBuf, source: serde_json::Error },
-    #[error("{path}: schema {given} is not known (allowed: {FACTS_SCHEMA}); use the tilesmith that wrote it, or run the sweep again")]
+    #[error(
+        "{path}: schema {given} is not known (allowed: {FACTS_SCHEMA}); use the tilesmith that wrote it, or run the sweep again"
+    )]
     Schema { path: PathBuf, given: u32 },
     #[error("cannot write {path}: {source}")]
     Write { path: PathBuf, source: std::io::Error },

@@ -11,6 +11,8 @@ pub mod provenance;
 pub mod readable;
 pub mod row;
 #[cfg(feature = "compile")]
+pub mod save;
+#[cfg(feature = "compile")]
 pub mod set;
 pub mod sheet;
 
@@ -22,4 +24,7 @@ pub use provenance::{I1Agreement, Provenance, Reference, count_verdicts, i1_agre
 pub use readable::readable;
 pub use row::{CandidateKey, Row};
 #[cfg(feature = "compile")]
-pub use set::{Repeat, ResultSet, Saved, Source, save, save_pieces};
+pub use save::{Repeat, Saved, Saver, save, save_pieces};
+#[cfg(feature = "compile")]
+pub use set::{ResultSet, Source};
+pub use sheet::Header;

@@ -77,31 +77,49 @@ pub struct I1Agreement {
 
 /// Rows by verdict, most first.
 pub fn count_verdicts(rows: &[Row]) -> IndexMap<String, u64> {
-    let mut counts: IndexMap<String, u64> = IndexMap::new();
-    for row in rows {
-        *counts.entry(row.verdict_text()).or_default() += 1;
-    }
-    counts.sort_by(|name_a, n_a, name_b, n_b| n_b.cmp(n_a).then_with(|| name_a.cmp(name_b)));
-    counts
+    let mut tally = Tally::default();
+    rows.iter().for_each(|row| tally.add(row));
+    tally.verdicts()
 }
 
 /// Agreement on I1 per case, in the order of the rows.
 pub fn i1_agreement(rows: &[Row]) -> IndexMap<String, I1Agreement> {
-    let mut by_case: IndexMap<&str, IndexMap<&str, u64>> = IndexMap::new();
-    for row in rows {
+    let mut tally = Tally::default();
+    rows.iter().for_each(|row| tally.add(row));
+    tally.i1()
+}
+
+/// Counts while rows pass by.
+#[derive(Debug, Default)]
+pub struct Tally {
+    verdicts: IndexMap<String, u64>,
+    i1: IndexMap<String, IndexMap<String, u64>>,
+}
+
+impl Tally {
+    pub fn add(&mut self, row: &Row) {
+        *self.verdicts.entry(row.verdict_text()).or_default() += 1;
         if let Some(hash) = &row.i1_hash {
-            *by_case.entry(&row.case).or_default().entry(hash).or_default() += 1;
+            *self.i1.entry(row.case.clone()).or_default().entry(hash.clone()).or_default() += 1;
         }
     }
-    by_case
-        .into_iter()
-        .map(|(case, hashes)| {
+
+    pub fn verdicts(&self) -> IndexMap<String, u64> {
+        let mut counts = self.verdicts.clone();
+        counts.sort_by(|name_a, n_a, name_b, n_b| n_b.cmp(n_a).then_with(|| name_a.cmp(name_b)));
+        counts
+    }
+
+    pub fn i1(&self) -> IndexMap<String, I1Agreement> {
+        let agreement = |hashes: &IndexMap<String, u64>| {
             let ran = hashes.values().sum();
             // The smaller hash of two equally frequent ones, so that the order of rows does not matter.
-            let (hash, agree) = hashes.into_iter().max_by(|x, y| x.1.cmp(&y.1).then(y.0.cmp(x.0))).unwrap_or_default();
-            (case.to_string(), I1Agreement { hash: hash.to_string(), ran, agree })
-        })
-        .collect()
+            let most = hashes.iter().max_by(|x, y| x.1.cmp(y.1).then(y.0.cmp(x.0)));
+            let (hash, agree) = most.map(|(hash, n)| (hash.clone(), *n)).unwrap_or_default();
+            I1Agreement { hash, ran, agree }
+        };
+        self.i1.iter().map(|(case, hashes)| (case.clone(), agreement(hashes))).collect()
+    }
 }
 
 /// `2026-11-30T20:23:28Z`. Times before 1970 read as 1970.

@@ -1,9 +1,7 @@
 //! Which rows a person reads in a pull request: picks, ties, runners-up, finalists, rejections.
 //! The rest is in the full set beside.
 
-use std::collections::HashMap;
-
-use indexmap::IndexMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::Row;
 
@@ -14,44 +12,95 @@ const MAX_TIES: usize = 20;
 const MAX_PER_VERDICT: usize = 20;
 
 /// The rows to show, in the order given.
-pub fn readable(rows: &[Row]) -> Vec<&Row> {
-    let mut keep = vec![false; rows.len()];
-    let mut classes: IndexMap<(&str, &str, &str), Vec<usize>> = IndexMap::new();
-    for (at, row) in rows.iter().enumerate() {
-        classes.entry((&row.case, &row.kernel, &row.given)).or_default().push(at);
-        keep[at] = matches!(row.stage.as_str(), "reference" | "incumbent" | "finalist");
-    }
-    for members in classes.into_values() {
-        let mut admitted: Vec<usize> =
-            members.into_iter().filter(|at| rows[*at].verdict.is_admitted() && rows[*at].time_ns.is_some()).collect();
-        let time = |at: usize| rows[at].time_ns.unwrap_or(f64::INFINITY);
-        // Stable, so that equal rows stay in file order; timed in blocks before merely probed.
-        admitted.sort_by(|a, b| (rows[*a].rounds == 0).cmp(&(rows[*b].rounds == 0)).then(time(*a).total_cmp(&time(*b))));
-        admitted.iter().take(N_BEST).for_each(|at| keep[*at] = true);
-        admitted.iter().filter(|at| rows[**at].tie).take(MAX_TIES).for_each(|at| keep[*at] = true);
-    }
-    for at in specimens(rows) {
-        keep[at] = true;
-    }
-    rows.iter().zip(keep).filter(|(_, kept)| *kept).map(|(row, _)| row).collect()
+pub fn readable(rows: &[Row]) -> Vec<Row> {
+    let mut shown = Readable::default();
+    rows.iter().for_each(|row| shown.offer(row));
+    shown.into_rows()
 }
 
-/// Rows that stand for each verdict: as many different variants as possible, then more of each.
-fn specimens(rows: &[Row]) -> Vec<usize> {
-    let mut seen: HashMap<(String, &str), usize> = HashMap::new();
-    let mut by_verdict: IndexMap<String, Vec<(usize, usize)>> = IndexMap::new();
-    for (at, row) in rows.iter().enumerate().filter(|(_, r)| !r.verdict.is_admitted()) {
-        let verdict = row.verdict_text();
-        let repeat = seen.entry((verdict.clone(), &row.variant)).or_default();
-        by_verdict.entry(verdict).or_default().push((*repeat, at));
-        *repeat += 1;
+/// Chooses while rows pass by, so that a sweep of half a million candidates is never in memory whole.
+#[derive(Debug, Default)]
+pub struct Readable {
+    n_offered: usize,
+    /// Rows that something keeps, with how many reasons keep them.
+    kept: BTreeMap<usize, (Row, u32)>,
+    /// Case, kernel and given class to its best and its ties.
+    classes: HashMap<(String, String, String), (Ranking, Ranking)>,
+    /// Verdict to its specimens.
+    verdicts: HashMap<String, Ranking>,
+    /// How often a variant met a verdict.
+    repeats: HashMap<(String, String), u64>,
+}
+
+impl Readable {
+    pub fn offer(&mut self, row: &Row) {
+        let at = self.n_offered;
+        self.n_offered += 1;
+        let mut reasons = u32::from(matches!(row.stage.as_str(), "reference" | "incumbent" | "finalist"));
+        let mut dropped = Vec::new();
+        if row.verdict.is_admitted() {
+            if let Some(time_ns) = row.time_ns {
+                // Timed in blocks before merely probed. The bits of positive numbers sort like the numbers.
+                let rank = (u64::from(row.rounds == 0), time_ns.max(0.0).to_bits());
+                let class = (row.case.clone(), row.kernel.clone(), row.given.clone());
+                let (best, ties) =
+                    self.classes.entry(class).or_insert_with(|| (Ranking::first(N_BEST), Ranking::first(MAX_TIES)));
+                reasons += best.offer(rank, at, &mut dropped);
+                if row.tie {
+                    reasons += ties.offer(rank, at, &mut dropped);
+                }
+            }
+        } else {
+            // As many different variants as possible, then more of each.
+            let verdict = row.verdict_text();
+            let repeat = self.repeats.entry((verdict.clone(), row.variant.clone())).or_default();
+            let specimens = self.verdicts.entry(verdict).or_insert_with(|| Ranking::first(MAX_PER_VERDICT));
+            reasons += specimens.offer((*repeat, 0), at, &mut dropped);
+            *repeat += 1;
+        }
+        if reasons > 0 {
+            self.kept.insert(at, (row.clone(), reasons));
+        }
+        for at in dropped {
+            if let Some((_, reasons)) = self.kept.get_mut(&at) {
+                *reasons -= 1;
+                if *reasons == 0 {
+                    self.kept.remove(&at);
+                }
+            }
+        }
     }
-    let first = |mut places: Vec<(usize, usize)>| {
-        places.sort_unstable();
-        places.truncate(MAX_PER_VERDICT);
-        places.into_iter().map(|(_, at)| at)
-    };
-    by_verdict.into_values().flat_map(first).collect()
+
+    /// In the order in which they were offered.
+    pub fn into_rows(self) -> Vec<Row> {
+        self.kept.into_values().map(|(row, _)| row).collect()
+    }
+}
+
+/// The first few by rank, earlier rows before later ones of the same rank.
+#[derive(Debug)]
+struct Ranking {
+    max: usize,
+    places: Vec<((u64, u64), usize)>,
+}
+
+impl Ranking {
+    fn first(max: usize) -> Self {
+        Self { max, places: Vec::new() }
+    }
+
+    /// 1 if the row got a place; whoever lost theirs is added to `dropped`.
+    fn offer(&mut self, rank: (u64, u64), at: usize, dropped: &mut Vec<usize>) -> u32 {
+        let place = self.places.partition_point(|taken| *taken <= (rank, at));
+        if place >= self.max {
+            return 0;
+        }
+        self.places.insert(place, (rank, at));
+        if self.places.len() > self.max {
+            dropped.extend(self.places.pop().map(|(_, at)| at));
+        }
+        1
+    }
 }
 
 #[cfg(test)]
@@ -60,7 +109,7 @@ mod tests {
     use crate::results::row::tests::row;
     use crate::verify::{Kind, Status, Verdict};
 
-    fn names(rows: &[&Row]) -> Vec<String> {
+    fn names(rows: &[Row]) -> Vec<String> {
         rows.iter().map(|r| r.variant.clone()).collect()
     }
 

@@ -64,90 +64,135 @@ const TAIL: [&str; 38] = [
 /// Without these a row says nothing.
 const REQUIRED: [&str; 7] = ["case", "kernel", "variant", "local_x", "local_y", "local_z", "verdict"];
 
-/// Writes all rows with one header that covers all their case fields and axes.
-pub fn write_rows<W: io::Write>(out: W, rows: &[Row]) -> Result<(), SheetError> {
-    let mut sheet = SheetWriter::new(out, rows)?;
-    sheet.rows(rows)?;
-    sheet.finish()
+/// The columns that differ from sheet to sheet, each in its order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Header {
+    pub fields: IndexSet<String>,
+    pub axes: IndexSet<String>,
 }
 
-/// A sheet written piece by piece, so that half a million rows need not be in memory together.
-pub struct SheetWriter<W: io::Write> {
-    writer: csv::Writer<W>,
-    fields: Vec<String>,
-    axes: Vec<String>,
-}
-
-impl<W: io::Write> SheetWriter<W> {
-    /// Writes the header: it covers the case fields and axes of `rows`, and later rows should have no others.
-    pub fn new(out: W, rows: &[Row]) -> Result<Self, SheetError> {
-        let fields: IndexSet<&str> = rows.iter().flat_map(|r| r.case_fields.keys().map(String::as_str)).collect();
-        let axes: IndexSet<&str> = rows.iter().flat_map(|r| r.axes.keys().map(String::as_str)).collect();
-        check_names(&fields, &axes)?;
-        let mut writer = WriterBuilder::new().from_writer(out);
-        let mut header = vec!["case".to_string()];
-        header.extend(fields.iter().map(|f| (*f).to_string()));
-        header.extend(["kernel".to_string(), "variant".to_string()]);
-        header.extend(axes.iter().map(|a| format!("{AXIS_PREFIX}{a}")));
-        header.extend(TAIL.iter().map(|c| (*c).to_string()));
-        writer.write_record(&header)?;
-        let owned = |names: IndexSet<&str>| names.into_iter().map(str::to_string).collect();
-        Ok(Self { writer, fields: owned(fields), axes: owned(axes) })
+impl Header {
+    /// One that covers all case fields and axes of these rows.
+    pub fn of<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Self {
+        let mut header = Self::default();
+        for row in rows {
+            header.fields.extend(row.case_fields.keys().filter(|f| !header.fields.contains(*f)).cloned().collect::<Vec<_>>());
+            header.axes.extend(row.axes.keys().filter(|a| !header.axes.contains(*a)).cloned().collect::<Vec<_>>());
+        }
+        header
     }
 
-    pub fn rows(&mut self, rows: &[Row]) -> Result<(), SheetError> {
-        let mut cells = Cells::default();
-        for row in rows {
-            cells.text(&row.case);
-            for field in &self.fields {
-                cells.number(row.case_fields.get(field));
+    fn columns(&self) -> Vec<String> {
+        let axes = self.axes.iter().map(|a| format!("{AXIS_PREFIX}{a}"));
+        let own = |names: &[&str]| names.iter().map(|n| (*n).to_string()).collect::<Vec<_>>();
+        let mut columns = own(&["case"]);
+        columns.extend(self.fields.iter().cloned());
+        columns.extend(own(&["kernel", "variant"]));
+        columns.extend(axes);
+        columns.extend(own(&TAIL));
+        columns
+    }
+
+    /// A case field stands between `case` and `kernel`; one that bears a column's name could not be read back.
+    fn check(&self) -> Result<(), SheetError> {
+        let bad = |name: &str, reason| Err(SheetError::Name { name: name.to_string(), reason });
+        for field in &self.fields {
+            if REQUIRED.contains(&field.as_str()) || TAIL.contains(&field.as_str()) || field.starts_with(AXIS_PREFIX) {
+                return bad(field, "a column of the results has this name (choose another)");
             }
-            cells.text(&row.kernel);
-            cells.text(&row.variant);
-            for axis in &self.axes {
-                cells.text(row.axes.get(axis).map_or("", String::as_str));
+        }
+        for name in self.fields.iter().chain(&self.axes) {
+            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+                return bad(name, "allowed are ascii letters, digits and `_`");
             }
-            for size in &row.local {
-                cells.number(Some(size));
-            }
-            cells.text(&serde_name(&row.verdict.status));
-            cells.text(&row.verdict.kind.map(|k| serde_name(&k)).unwrap_or_default());
-            cells.text(row.culprit.as_deref().unwrap_or_default());
-            cells.text(&row.verdict.detail);
-            cells.text(row.i1_hash.as_deref().unwrap_or_default());
-            cells.number(Some(row.rounds));
-            cells.text(row.timer.as_deref().unwrap_or_default());
-            cells.text(row.operands.as_deref().unwrap_or_default());
-            for figure in [row.time_ns, row.time_ns_lo, row.time_ns_hi, row.mad_ns, row.ratio, row.ratio_lo, row.ratio_hi] {
-                cells.figure(figure);
-            }
-            cells.text(if row.tie { "true" } else { "" });
-            for figure in [row.holdout, row.gflops, row.gbps, row.roofline] {
-                cells.figure(figure);
-            }
-            cells.number(Some(row.replays));
-            cells.number(row.distinct);
-            cells.number(row.deviating);
-            for figure in [row.deviation_median, row.deviation_max, row.err_over_bound] {
-                cells.figure(figure);
-            }
-            cells.number(row.registers);
-            cells.number(row.spills);
-            for figure in [row.loads_per_fma, row.compile_ms, row.driver_ms] {
-                cells.figure(figure);
-            }
-            cells.text(&row.spirv_hash);
-            cells.text(&row.stage);
-            cells.figure(row.time_canary);
-            cells.text(&row.given);
-            self.writer.write_byte_record(&cells.record)?;
-            cells.record.clear();
         }
         Ok(())
     }
 
-    pub fn finish(mut self) -> Result<(), SheetError> {
-        self.writer.flush()?;
+    /// A value without a column would be lost.
+    fn covers(&self, row: &Row) -> Result<(), SheetError> {
+        let missing = row.case_fields.keys().find(|f| !self.fields.contains(*f));
+        match missing.or_else(|| row.axes.keys().find(|a| !self.axes.contains(*a))) {
+            Some(name) => Err(SheetError::Name { name: name.clone(), reason: "the header of this file has no column for it" }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Writes all rows with one header that covers them.
+pub fn write_rows<W: io::Write>(out: W, rows: &[Row]) -> Result<(), SheetError> {
+    let mut writer = SheetWriter::new(out, Header::of(rows))?;
+    rows.iter().try_for_each(|row| writer.write(row))?;
+    writer.finish()?;
+    Ok(())
+}
+
+/// Writes a sheet row by row.
+pub struct SheetWriter<W: io::Write> {
+    writer: csv::Writer<W>,
+    header: Header,
+    cells: Cells,
+}
+
+impl<W: io::Write> SheetWriter<W> {
+    pub fn new(out: W, header: Header) -> Result<Self, SheetError> {
+        header.check()?;
+        let mut writer = WriterBuilder::new().from_writer(out);
+        writer.write_record(header.columns())?;
+        Ok(Self { writer, header, cells: Cells::default() })
+    }
+
+    pub fn finish(self) -> Result<W, SheetError> {
+        self.writer.into_inner().map_err(|e| SheetError::Io(io::Error::new(e.error().kind(), e.error().to_string())))
+    }
+
+    pub fn write(&mut self, row: &Row) -> Result<(), SheetError> {
+        self.header.covers(row)?;
+        let cells = &mut self.cells;
+        cells.record.clear();
+        cells.text(&row.case);
+        for field in &self.header.fields {
+            cells.number(row.case_fields.get(field));
+        }
+        cells.text(&row.kernel);
+        cells.text(&row.variant);
+        for axis in &self.header.axes {
+            cells.text(row.axes.get(axis).map_or("", String::as_str));
+        }
+        for size in &row.local {
+            cells.number(Some(size));
+        }
+        cells.text(&serde_name(&row.verdict.status));
+        cells.text(&row.verdict.kind.map(|k| serde_name(&k)).unwrap_or_default());
+        cells.text(row.culprit.as_deref().unwrap_or_default());
+        cells.text(&row.verdict.detail);
+        cells.text(row.i1_hash.as_deref().unwrap_or_default());
+        cells.number(Some(row.rounds));
+        cells.text(row.timer.as_deref().unwrap_or_default());
+        cells.text(row.operands.as_deref().unwrap_or_default());
+        for figure in [row.time_ns, row.time_ns_lo, row.time_ns_hi, row.mad_ns, row.ratio, row.ratio_lo, row.ratio_hi] {
+            cells.figure(figure);
+        }
+        cells.text(if row.tie { "true" } else { "" });
+        for figure in [row.holdout, row.gflops, row.gbps, row.roofline] {
+            cells.figure(figure);
+        }
+        cells.number(Some(row.replays));
+        cells.number(row.distinct);
+        cells.number(row.deviating);
+        for figure in [row.deviation_median, row.deviation_max, row.err_over_bound] {
+            cells.figure(figure);
+        }
+        cells.number(row.registers);
+        cells.number(row.spills);
+        for figure in [row.loads_per_fma, row.compile_ms, row.driver_ms] {
+            cells.figure(figure);
+        }
+        cells.text(&row.spirv_hash);
+        cells.text(&row.stage);
+        cells.figure(row.time_canary);
+        cells.text(&row.given);
+        self.writer.write_byte_record(&cells.record)?;
         Ok(())
     }
 }
@@ -172,22 +217,6 @@ impl SheetError {
             SheetError::Csv(error) => ResultsError::write(path, io::Error::from(error)),
         }
     }
-}
-
-/// A case field stands between `case` and `kernel`; one that bears a column's name could not be read back.
-fn check_names(fields: &IndexSet<&str>, axes: &IndexSet<&str>) -> Result<(), SheetError> {
-    let bad = |name: &str, reason| Err(SheetError::Name { name: name.to_string(), reason });
-    for field in fields {
-        if REQUIRED.contains(field) || TAIL.contains(field) || field.starts_with(AXIS_PREFIX) {
-            return bad(field, "a column of the results has this name (choose another)");
-        }
-    }
-    for name in fields.iter().chain(axes) {
-        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return bad(name, "allowed are ascii letters, digits and `_`");
-        }
-    }
-    Ok(())
 }
 
 /// Whether a spreadsheet reads a cell that starts like this as a formula; `'` itself is in, so that reading inverts writing.
@@ -244,16 +273,22 @@ pub struct Sheet {
 
 /// Reads a sheet; `path` is for messages only.
 pub fn read_rows<R: io::Read>(input: R, path: &Path) -> Result<Sheet, ResultsError> {
+    let mut rows = Vec::new();
+    let has_given = read_each(input, path, |row| rows.push(row))?;
+    Ok(Sheet { rows, has_given })
+}
+
+/// Reads a sheet row by row, for files too large to hold; answers whether it has a column `given`.
+pub fn read_each<R: io::Read>(input: R, path: &Path, mut each: impl FnMut(Row)) -> Result<bool, ResultsError> {
     let mut reader = ReaderBuilder::new().from_reader(input);
     let header = reader.headers().map_err(|e| not_csv(path, e))?.clone();
     let columns = Columns::of(&header, path)?;
-    let mut rows = Vec::new();
     let mut record = StringRecord::new();
     while reader.read_record(&mut record).map_err(|e| not_csv(path, e))? {
         let line = record.position().map_or(0, csv::Position::line);
-        rows.push(Record { record: &record, columns: &columns, path, line }.row()?);
+        each(Record { record: &record, columns: &columns, path, line }.row()?);
     }
-    Ok(Sheet { rows, has_given: columns.by_name.contains_key("given") })
+    Ok(columns.by_name.contains_key("given"))
 }
 
 fn not_csv(path: &Path, error: csv::Error) -> ResultsError {

@@ -3,21 +3,13 @@
 
 use crate::gpu::Capabilities;
 use crate::verify::Verdict;
-use crate::worker::bundle::Manifest;
+use crate::verify::applicability::of_candidate;
+use crate::worker::bundle::{GUARD_TILE, Manifest};
 
-pub struct Misfits<'a> {
-    manifest: &'a Manifest,
-    device: &'a Capabilities,
-}
-
-impl<'a> Misfits<'a> {
-    pub fn new(manifest: &'a Manifest, device: &'a Capabilities) -> Result<Misfits<'a>, String> {
-        Ok(Misfits { manifest, device })
-    }
-
-    /// `None` where the candidate can be tried.
-    pub fn of(&self, _case: usize, _candidate: usize) -> Option<Verdict> {
-        let _ = (&self.manifest, &self.device);
-        None
-    }
+/// `None` where the candidate can be tried.
+pub fn misfit(manifest: &Manifest, device: &Capabilities, case: usize, candidate: usize) -> Option<Verdict> {
+    let candidate = &manifest.candidates[candidate];
+    let bundled = &manifest.variants[candidate.variant];
+    let case = &manifest.cases[case].case;
+    of_candidate(&bundled.requirements, &bundled.variant, manifest.shrink, candidate.local, case, device, GUARD_TILE)
 }

@@ -9,12 +9,20 @@
 //! Nothing here creates a VkInstance.
 
 pub mod applicability;
+pub mod file;
 pub mod finalists;
 pub mod journal;
 pub mod race;
+pub mod plan;
+pub mod portable;
+pub mod progress;
 pub mod record;
+pub mod references;
+pub mod restriction;
+pub mod rows;
 pub mod schedule;
 pub mod session;
 pub mod state;
+pub mod summary;
 pub mod supervisor;
 

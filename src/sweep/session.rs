@@ -85,8 +85,6 @@ pub enum SweepError {
     OtherDevice { began: String, found: String },
     #[error("the worker stopped: {message} (what was measured is in {journal}; `tilesmith sweep --resume` goes on)")]
     Stopped { kind: String, message: String, journal: PathBuf },
-    #[error("the device cannot be judged: {0}")]
-    Applicability(String),
 }
 
 impl SweepError {
@@ -101,7 +99,7 @@ impl SweepError {
             SweepError::Worker(WorkerError::NoHello { .. }) => exit::DEVICE_FAILED,
             SweepError::Worker(_) => exit::SYSTEM,
             SweepError::Journal(JournalError::Write { .. } | JournalError::Read { .. }) => exit::SYSTEM,
-            SweepError::Journal(_) | SweepError::Applicability(_) => exit::INPUT,
+            SweepError::Journal(_) => exit::INPUT,
             SweepError::OtherDevice { .. } => exit::NO_DEVICE,
         }
     }
@@ -126,9 +124,8 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
         timer: hello.timer,
         tick_ns: hello.tick_ns,
     };
-    let misfits = applicability::Misfits::new(&manifest, &header.device).map_err(SweepError::Applicability)?;
-    let mut state = State::new(Arc::clone(&manifest), |case, candidate| misfits.of(case, candidate));
-    drop(misfits);
+    let misfit = |case, candidate| applicability::misfit(&manifest, &header.device, case, candidate);
+    let mut state = State::new(Arc::clone(&manifest), misfit);
 
     let device_folder = results::device_folder(&header.device);
     let path = journal_path(&options.out, &device_folder, &manifest.sweep);

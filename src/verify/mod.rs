@@ -3,6 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
+pub mod applicability;
+pub mod compare;
+pub mod inspection;
+pub mod reading;
+pub mod replays;
+
+pub use applicability::applicability;
+
 /// Where a candidate stands on a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

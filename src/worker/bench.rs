@@ -8,12 +8,12 @@ use crate::matrix::{Binding, Dtype, Role};
 use crate::ops::case::{Activation, CaseError};
 use crate::ops::families::{ProbeError, probe_check};
 use crate::ops::inspection::Inspection;
-use crate::ops::layout::LayoutError;
+use crate::ops::layout::{Allocation, LayoutError};
 use crate::ops::{Case, Family, OperandSet, hash};
 use crate::verify::{Kind, Status, Verdict};
 
 use super::harness::MAX_RECORDS;
-use super::judgement::{Judge, Outcome};
+use super::judgement::{Judge, Seen};
 use super::pipelines::PipelineKey;
 use super::protocol::{Replayed, Sample, Verified};
 use super::serve::Fatal;
@@ -24,6 +24,8 @@ use super::site::Site;
 const PROBE_BATCH: u32 = 3;
 /// A submission is kept below this, as some drivers end one that takes a second or two.
 const SUBMIT_CAP_NS: f64 = 250e6;
+/// Whole outputs read back for one verdict at most: one would do to reject, and a first candidate needs three.
+const MAX_READ_BACK: usize = 6;
 /// Dispatches in one sample at most.
 const MAX_BATCH: u32 = 4096;
 
@@ -115,6 +117,7 @@ impl Bench {
         for (i, case) in cases.iter().enumerate() {
             let plain = case.without_activation();
             let mut site = Site::new(context, &mut sets, case, &bindings)?;
+            judge.add_site(case);
             // Structure families run without an activation, which would hide faults; a probe's second set
             // runs with one, so that each is met on the fast path or on the general one.
             let activated = if site.shape.stride == 1 && site.shape.padding == 0 { Activation::Clamp } else { Activation::Relu };
@@ -145,7 +148,7 @@ impl Bench {
                 judge
                     .expect(run, &case, (family, set), expected, &mut context.references)
                     .map_err(BenchError::Case)?;
-                site.add_operation(context, &mut sets, &bindings, case, (family, set), &operands)?;
+                site.add_operation(context, &mut sets, &bindings, case, family, &operands)?;
             }
             sites.push(site);
         }
@@ -333,9 +336,8 @@ impl Bench {
         if let Some(i) = runs.iter().position(|r| self.judge.is_i1_a(*r)) {
             verified.i1_hash = Some(hash::to_text(inspections[i].canonical));
         }
-        verified.verdict = self.judge_all(context, candidate, &runs, &inspections)?;
+        (verified.verdict, verified.err_over_bound) = self.judge(context, candidate, &runs, &inspections, true)?;
         if verified.verdict.is_admitted() {
-            verified.err_over_bound = self.judge.err_over_bound(&runs, &inspections);
             if time.is_none() {
                 time = Some(self.batch_ns(context, candidate, again[0], PROBE_BATCH)?.0);
             }
@@ -344,37 +346,56 @@ impl Bench {
         Ok(verified)
     }
 
-    /// The verdict over the records of these runs: the first fault in the order of the runs, looked at closely.
-    fn judge_all(&mut self, context: &mut Context, candidate: usize, runs: &[Run], inspections: &[Inspection]) -> Result<Verdict, Fatal> {
-        for (i, (run, inspection)) in runs.iter().zip(inspections).enumerate() {
-            let before = i.checked_sub(1).map(|b| runs[b]);
-            if let Outcome::Suspect = self.judge.look(*run, inspection) {
-                let verdict = self.diagnose(context, candidate, *run, inspection, before)?;
-                if !verdict.is_admitted() {
-                    return Ok(verdict);
-                }
-            }
-        }
-        Ok(Verdict::admitted())
-    }
-
-    /// Runs once more, alone, and reads the whole output back.
-    fn diagnose(
+    /// The verdict over the records of these runs. Outputs that no hash decides are run once more, alone, and read back whole.
+    fn judge(
         &mut self,
         context: &mut Context,
         candidate: usize,
-        run: Run,
-        first: &Inspection,
-        before: Option<Run>,
-    ) -> Result<Verdict, Fatal> {
+        runs: &[Run],
+        inspections: &[Inspection],
+        whole_chain: bool,
+    ) -> Result<(Verdict, Option<f64>), Fatal> {
+        let mut seen: Vec<Seen> = Vec::with_capacity(runs.len());
+        let mut compared: Vec<Run> = Vec::new();
+        let mut unstable = None;
+        for (&run, &inspection) in runs.iter().zip(inspections) {
+            let mut comparison = None;
+            if self.judge.is_unknown(run, &inspection) && !compared.contains(&run) && compared.len() < MAX_READ_BACK {
+                compared.push(run);
+                let (again, values) = self.read_back(context, candidate, run)?;
+                let shape = self.sites[run.site].shape;
+                let found = self.judge.compare(run, &values, &shape, &mut context.references).map_err(Fatal::system)?;
+                if again.raw != inspection.raw {
+                    let kind = if self.judge.is_integer(run) { Kind::Race } else { Kind::Order };
+                    let second = if found.is_good() { "the second is right".to_owned() } else { found.describe() };
+                    unstable.get_or_insert_with(|| {
+                        let id = &self.sites[run.site].operations[run.operation].case.id;
+                        let detail = format!("two runs of the same operands of {id} differ; {second}");
+                        Verdict::new(Status::Unstable, kind, detail)
+                    });
+                }
+                comparison = Some(found);
+            }
+            seen.push(Seen { run, inspection, comparison });
+        }
+        if let Some(verdict) = unstable {
+            return Ok((verdict, None));
+        }
+        // What was compared once in these runs holds for its repeats, if it was right.
+        self.judge.accept(&seen);
+        let allocations: Vec<&Allocation> = self.sites.iter().map(|s| &s.output.allocation).collect();
+        let verdict = self.judge.read(&seen, &allocations, whole_chain);
+        Ok((verdict, self.judge.err_over_bound(&seen, &allocations)))
+    }
+
+    /// Runs once more, alone, and reads the whole output back.
+    fn read_back(&mut self, context: &mut Context, candidate: usize, run: Run) -> Result<(Inspection, Vec<f32>), Fatal> {
         let (again, _) = self.execute(context, candidate, &[run], None)?;
-        let site = &self.sites[run.site];
-        let raw = site.output.raw();
-        let bytes = read_back(context, &mut self.commands, raw).map_err(Fatal::device_failed)?;
-        let values = site.output.allocation.unpack(&bytes[..site.output.allocation.size_bytes()]).map_err(Fatal::system)?;
-        self.judge
-            .diagnose(run, (first, &again[0]), &values, &site.shape, before, &mut context.references)
-            .map_err(Fatal::system)
+        let output = &self.sites[run.site].output;
+        let bytes = read_buffer(context, &mut self.commands, output.raw()).map_err(Fatal::device_failed)?;
+        // A buffer's size is rounded up to whole words.
+        let bytes = bytes.get(..output.allocation.size_bytes()).unwrap_or(&bytes);
+        Ok((again[0], output.allocation.unpack(bytes).map_err(Fatal::system)?))
     }
 
     /// Times `batch` dispatches of a run: nanoseconds of one, and why that cannot be trusted, if so.
@@ -451,11 +472,7 @@ impl Bench {
         let ticks = self.commands.ticks(2).map_err(Fatal::device_failed)?;
         let elapsed = context.clock.elapsed_ns([ticks[0], ticks[1]], host);
         let inspection = Inspection::from_record(&context.harness.record(0));
-        let mut output_ok = matches!(self.judge.look(run, &inspection), Outcome::Accepted);
-        if !output_ok {
-            // A worker that took over after a crash has seen no output of this class yet.
-            output_ok = self.diagnose(context, candidate, run, &inspection, None)?.is_admitted();
-        }
+        let output_ok = self.judge(context, candidate, &[run], &[inspection], false)?.0.is_admitted();
         Ok(Sample {
             candidate,
             time_ns: elapsed / f64::from(batch),
@@ -474,21 +491,32 @@ impl Bench {
         let one_ns = self.batch_ns(context, candidate, cycle[0], 1)?.0.max(1.0);
         // Filling and inspecting cost about as much as the dispatch itself, hence the 4.
         let per_submit = ((SUBMIT_CAP_NS / 4.0 / one_ns) as usize).clamp(cycle.len(), MAX_RECORDS);
-        let mut judged = super::judgement::ReplayTally::default();
-        let mut left = replays as usize;
-        while left > 0 {
-            let runs: Vec<Run> = cycle.iter().cycle().take(per_submit.min(left)).copied().collect();
+        let mut hashes: Vec<(Run, Vec<u64>)> = cycle.iter().map(|run| (*run, Vec::new())).collect();
+        let mut fault = None;
+        let mut done = 0;
+        while done < replays as usize {
+            let n = per_submit.min(replays as usize - done);
+            let runs: Vec<Run> = (done..done + n).map(|i| cycle[i % cycle.len()]).collect();
             let (inspections, _) = self.execute(context, candidate, &runs, None)?;
-            for (run, inspection) in runs.iter().zip(&inspections) {
-                judged.add(*run, inspection.raw);
+            for (i, inspection) in inspections.iter().enumerate() {
+                hashes[(done + i) % cycle.len()].1.push(inspection.raw);
             }
-            if judged.first_fault().is_none() {
-                let verdict = self.judge_all(context, candidate, &runs, &inspections)?;
-                judged.note(verdict);
+            if fault.is_none() {
+                let (verdict, _) = self.judge(context, candidate, &runs, &inspections, false)?;
+                fault = (!verdict.is_admitted()).then_some(verdict);
             }
-            left -= runs.len();
+            done += n;
         }
-        Ok(judged.finish(self.case, candidate, |run| self.judge.is_integer(run)))
+        let reading = self.judge.read_replays(&hashes);
+        let mut replayed = Replayed::bare(self.case, candidate, reading.verdict);
+        replayed.replays = done as u32;
+        replayed.distinct = reading.distinct;
+        replayed.deviating = reading.deviating;
+        // Outputs that agree with each other and are wrong.
+        if let Some(fault) = fault.filter(|_| replayed.verdict.is_admitted()) {
+            replayed.verdict = fault;
+        }
+        Ok(replayed)
     }
 }
 
@@ -503,7 +531,7 @@ fn record_batch(commands: &mut Commands, groups: [u32; 3], batch: u32) {
     commands.timestamp(1);
 }
 
-fn read_back(context: &Context, commands: &mut Commands, from: &crate::gpu::Buffer) -> Result<Vec<u8>, GpuError> {
+fn read_buffer(context: &Context, commands: &mut Commands, from: &crate::gpu::Buffer) -> Result<Vec<u8>, GpuError> {
     let host = crate::gpu::Buffer::new(&context.device, from.size_bytes(), crate::gpu::Memory::Readback)?;
     commands.begin()?;
     commands.barrier();

@@ -13,6 +13,10 @@ use crate::ops::Case;
 
 pub const MANIFEST_SCHEMA: u32 = 1;
 
+/// The largest tile of any variant on any axis, in pixels or texels: how far a stray access of a tile may reach, and so how
+/// much the worker allocates beyond a tensor. The sweep judges limits by the same sizes.
+pub const GUARD_TILE: u32 = 8;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     pub schema: u32,
@@ -128,7 +132,7 @@ pub const SPIRV_DIR: &str = "spirv";
 pub struct Bundle {
     pub dir: PathBuf,
     pub manifest: Manifest,
-    /// [`hash16`] of `manifest.json` as it lies there; a journal belongs to one such hash.
+    /// [`Manifest::identity`]; a journal belongs to one such hash.
     pub manifest_hash: String,
 }
 
@@ -164,6 +168,14 @@ impl Manifest {
         hashes.sort_unstable();
         hashes.dedup();
         hashes
+    }
+
+    /// [`hash16`] of what is asked. How long compiling took is not part of it: planned again from the cache, a sweep is the same.
+    fn identity(&self, path: &Path) -> Result<String, BundleError> {
+        let mut asked = self.clone();
+        asked.variants.iter_mut().for_each(|v| v.compile_ms = None);
+        let text = serde_json::to_vec(&asked).map_err(|source| BundleError::Manifest { path: path.to_path_buf(), source })?;
+        Ok(hash16(&text))
     }
 
     fn check_indices(&self, path: &Path) -> Result<(), BundleError> {
@@ -207,7 +219,8 @@ impl Bundle {
         let path = dir.join(MANIFEST_FILE);
         let text = serde_json::to_vec(&manifest).map_err(|source| BundleError::Manifest { path: path.clone(), source })?;
         write_beside(&path, &text).map_err(|source| BundleError::Write { path, source })?;
-        Ok(Bundle { dir: dir.to_path_buf(), manifest, manifest_hash: hash16(&text) })
+        let manifest_hash = manifest.identity(&path)?;
+        Ok(Bundle { dir: dir.to_path_buf(), manifest, manifest_hash })
     }
 
     /// Reads a bundle folder and checks that each module is there and hashes to its name.
@@ -222,7 +235,8 @@ impl Bundle {
         let manifest: Manifest =
             serde_json::from_slice(&text).map_err(|source| BundleError::Manifest { path: path.clone(), source })?;
         manifest.check_indices(&path)?;
-        let bundle = Bundle { dir: dir.to_path_buf(), manifest, manifest_hash: hash16(&text) };
+        let manifest_hash = manifest.identity(&path)?;
+        let bundle = Bundle { dir: dir.to_path_buf(), manifest, manifest_hash };
         for hash in bundle.manifest.spirv_hashes() {
             bundle.spirv(hash)?;
         }

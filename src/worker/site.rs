@@ -8,15 +8,13 @@ use crate::gpu::{Buffer, Commands, DescriptorSets, Device, GpuError, Image, Imag
 use crate::matrix::{Binding, Dtype, Layout, Padding, Role};
 use crate::ops::case::Conv2dShape;
 use crate::ops::layout::{Allocation, GuardSize, Lanes, POISON};
-use crate::ops::{Case, Family, Fields, OperandSet, Operands};
+use crate::ops::{Case, Family, Fields, Operands};
 
 use super::bench::BenchError;
+use super::bundle::GUARD_TILE;
 use super::constants;
 use super::harness::{Harness, Region};
 use super::session::Context;
-
-/// The largest tile of any variant on any axis, in pixels or texels: how far a stray access of a tile may reach.
-const GUARD_TILE: u32 = 8;
 
 /// A tensor on the device.
 pub enum Placed {
@@ -150,7 +148,6 @@ fn guard_size(device: &Device) -> GuardSize {
 /// One set of operands at a site, and the constants of its dispatches.
 pub struct Operation {
     pub family: Family,
-    pub set: OperandSet,
     /// With the activation that this operation runs with.
     pub case: Case,
     pub features: Fields,
@@ -199,7 +196,7 @@ impl Site {
         sets: &mut DescriptorSets,
         bindings: &[Vec<Binding>],
         case: Case,
-        id: (Family, OperandSet),
+        family: Family,
         operands: &Operands,
     ) -> Result<(), BenchError> {
         let features = crate::ops::features(&case)?;
@@ -233,8 +230,7 @@ impl Site {
         }
         let manifest = &context.bundle.manifest;
         self.operations.push(Operation {
-            family: id.0,
-            set: id.1,
+            family,
             spec: constants::spec(&manifest.spec, &features),
             push: constants::push(&manifest.push, &features),
             case,

@@ -45,34 +45,25 @@ pub fn run(
     yes: bool,
 ) -> Result<i32, Failure> {
     let started = Instant::now();
-    let lavapipe = machine.lavapipe_icd().ok_or_else(|| {
-        Failure::system("no driver file of lavapipe (lvp_icd*.json); install mesa-vulkan-drivers")
-    })?;
+    let lavapipe = machine
+        .lavapipe_icd()
+        .ok_or_else(|| Failure::system("no driver file of lavapipe (lvp_icd*.json); install mesa-vulkan-drivers"))?;
     let swiftshader = if options.without_swiftshader {
         Err("left out by --without-swiftshader".to_owned())
     } else {
         Ok(swiftshader::provide(yes)?)
     };
     let out = workspace.target.join("ci");
-    fs::remove_dir_all(&out)
-        .or_else(absent_is_fine)
-        .map_err(|error| Failure::file("empty", &out, &error))?;
+    fs::remove_dir_all(&out).or_else(absent_is_fine).map_err(|error| Failure::file("empty", &out, &error))?;
 
-    let mut run = Run {
-        workspace,
-        shaderc_dir,
-        parts: Vec::new(),
-    };
+    let mut run = Run { workspace, shaderc_dir, parts: Vec::new() };
     run.style();
     run.tests(options, &lavapipe, swiftshader.as_deref());
     run.programs(&lavapipe, swiftshader.as_deref(), &out);
     run.docs(options);
 
     print!("\n{}", table(&run.parts, started.elapsed()));
-    let failed = run
-        .parts
-        .iter()
-        .any(|part| matches!(part.outcome, Outcome::Failed(_)));
+    let failed = run.parts.iter().any(|part| matches!(part.outcome, Outcome::Failed(_)));
     Ok(if failed { exit::FOUND } else { exit::OK })
 }
 
@@ -82,20 +73,8 @@ impl Run<'_> {
         let lints = ["--all-targets", "--quiet", "--", "-D", "warnings"];
         for (name, features) in [
             ("clippy", &["--workspace"][..]),
-            (
-                "clippy, no features",
-                &["--package", "tilesmith", "--no-default-features"],
-            ),
-            (
-                "clippy, device only",
-                &[
-                    "--package",
-                    "tilesmith",
-                    "--no-default-features",
-                    "--features",
-                    "device",
-                ],
-            ),
+            ("clippy, no features", &["--package", "tilesmith", "--no-default-features"]),
+            ("clippy, device only", &["--package", "tilesmith", "--no-default-features", "--features", "device"]),
         ] {
             let args = [&["clippy"], features, &lints].concat();
             self.cargo(name, &args, &[]);
@@ -103,19 +82,11 @@ impl Run<'_> {
     }
 
     fn tests(&mut self, options: &CiOptions, lavapipe: &Path, swiftshader: Result<&Path, &String>) {
-        self.cargo(
-            "tests on lavapipe",
-            &["test", "--workspace"],
-            &driver(lavapipe),
-        );
+        self.cargo("tests on lavapipe", &["test", "--workspace"], &driver(lavapipe));
         if options.full {
             let mut longer = driver(lavapipe);
             longer.push(("PROPTEST_CASES", "4096".into()));
-            self.cargo(
-                "tests on lavapipe, longer",
-                &["test", "--workspace"],
-                &longer,
-            );
+            self.cargo("tests on lavapipe, longer", &["test", "--workspace"], &longer);
         }
         let name = "device tests on SwiftShader";
         match (swiftshader, device_tests(&self.workspace.root)) {
@@ -134,11 +105,7 @@ impl Run<'_> {
 
     /// The programs as a person runs them.
     fn programs(&mut self, lavapipe: &Path, swiftshader: Result<&Path, &String>, out: &Path) {
-        self.cargo(
-            "release build",
-            &["build", "--release", "--package", "tilesmith", "--bins"],
-            &[],
-        );
+        self.cargo("release build", &["build", "--release", "--package", "tilesmith", "--bins"], &[]);
         self.tilesmith("check", &["check".into()], &[]);
         let mut swept = Vec::new();
         for (name, icd) in [("lavapipe", Ok(lavapipe)), ("SwiftShader", swiftshader)] {
@@ -153,52 +120,46 @@ impl Run<'_> {
                 }
             };
             let folder = out.join(name.to_lowercase());
-            let args = [
-                "sweep".into(),
-                SWEEP.into(),
-                "--out".into(),
-                folder.clone().into(),
-            ];
+            let args = ["sweep".into(), SWEEP.into(), "--out".into(), folder.clone().into()];
             if !self.tilesmith(&sweep_name, &args, &driver(icd)) {
                 self.skip(&table_name, "its sweep failed");
                 continue;
             }
+            let Some(device) = device_folder(&folder) else {
+                self.fail(
+                    &table_name,
+                    &format!("the sweep ended well and left no <device>/*.csv in {}", folder.display()),
+                );
+                continue;
+            };
             // Tables, and everything after, must do without a loader: nothing names a driver here.
-            self.tilesmith(
-                &table_name,
-                &["table".into(), "--out".into(), folder.clone().into()],
-                &no_driver(),
-            );
-            swept.push(folder);
+            let args = [
+                "table".into(),
+                "--results".into(),
+                device.clone().into(),
+                "--out".into(),
+                out.join(format!("tables-{}", name.to_lowercase())).into(),
+            ];
+            self.tilesmith(&table_name, &args, &no_driver());
+            swept.push(device);
         }
         let diff_name = "diff of the two";
         match (swept.as_slice(), swiftshader) {
             ([a, b], _) => {
-                let args = ["diff".into(), a.clone().into(), b.clone().into()];
+                // Small integers are exact, so their hashes agree on all devices; times and winners need not.
+                let args = ["diff".into(), a.clone().into(), b.clone().into(), "--fail-on".into(), "hash".into()];
                 self.tilesmith(diff_name, &args, &no_driver());
             }
             (_, Err(reason)) => self.skip(diff_name, reason),
             _ => self.skip(diff_name, "a sweep failed"),
         }
-        self.tilesmith(
-            "tables up to date",
-            &["table".into(), "--check".into()],
-            &no_driver(),
-        );
+        self.tilesmith("tables up to date", &["table".into(), "--check".into()], &no_driver());
     }
 
     fn docs(&mut self, options: &CiOptions) {
-        self.cargo(
-            "docs",
-            &["doc", "--workspace", "--no-deps", "--quiet"],
-            &[("RUSTDOCFLAGS", "-D warnings".into())],
-        );
+        self.cargo("docs", &["doc", "--workspace", "--no-deps", "--quiet"], &[("RUSTDOCFLAGS", "-D warnings".into())]);
         if options.full {
-            self.cargo(
-                "benches compile",
-                &["bench", "--workspace", "--no-run", "--quiet"],
-                &[],
-            );
+            self.cargo("benches compile", &["bench", "--workspace", "--no-run", "--quiet"], &[]);
         }
     }
 
@@ -209,12 +170,7 @@ impl Run<'_> {
     }
 
     fn tilesmith(&mut self, name: &str, args: &[OsString], env: &[(&str, OsString)]) -> bool {
-        let mut command = Command::new(
-            self.workspace
-                .target
-                .join("release")
-                .join(program_name("tilesmith")),
-        );
+        let mut command = Command::new(self.workspace.target.join("release").join(program_name("tilesmith")));
         command.args(args).current_dir(&self.workspace.root);
         self.command(name, command, env)
     }
@@ -228,10 +184,7 @@ impl Run<'_> {
         let outcome = match command.stdin(Stdio::null()).status() {
             Ok(status) if status.success() => Outcome::Ok,
             Ok(status) => Outcome::Failed(format!("{status}: {}", typed(&command, env))),
-            Err(error) => Outcome::Failed(format!(
-                "cannot start {}: {error}",
-                command.get_program().to_string_lossy()
-            )),
+            Err(error) => Outcome::Failed(format!("cannot start {}: {error}", command.get_program().to_string_lossy())),
         };
         self.end(name, started.elapsed(), outcome)
     }
@@ -252,33 +205,32 @@ impl Run<'_> {
             Outcome::Skipped(reason) => format!("skipped: {reason}"),
         };
         println!("== {name}: {said} ({})", shaderc::clock(elapsed));
-        self.parts.push(Part {
-            name: name.to_owned(),
-            elapsed,
-            outcome,
-        });
+        self.parts.push(Part { name: name.to_owned(), elapsed, outcome });
         ok
     }
 }
 
 fn absent_is_fine(error: std::io::Error) -> std::io::Result<()> {
-    if error.kind() == std::io::ErrorKind::NotFound {
-        Ok(())
-    } else {
-        Err(error)
-    }
+    if error.kind() == std::io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
 /// The loader's variables that select one driver; old loaders read the second name only.
 fn driver(icd: &Path) -> Vec<(&'static str, OsString)> {
-    vec![
-        ("VK_DRIVER_FILES", icd.into()),
-        ("VK_ICD_FILENAMES", icd.into()),
-    ]
+    vec![("VK_DRIVER_FILES", icd.into()), ("VK_ICD_FILENAMES", icd.into())]
 }
 
 fn no_driver() -> Vec<(&'static str, OsString)> {
     driver(Path::new("/nonexistent/no_driver.json"))
+}
+
+/// The folder of the one device that was swept into `out`.
+fn device_folder(out: &Path) -> Option<PathBuf> {
+    let folders = fs::read_dir(out).ok()?.flatten().map(|entry| entry.path());
+    folders.filter(|folder| folder.is_dir()).find(|folder| {
+        fs::read_dir(folder).is_ok_and(|entries| {
+            entries.flatten().any(|e| e.path().extension().is_some_and(|extension| extension == "csv"))
+        })
+    })
 }
 
 /// The tests that open a device, by their file names.
@@ -299,35 +251,19 @@ fn device_tests(root: &Path) -> Vec<String> {
 
 /// The command as a person would type it to see the failure alone.
 fn typed(command: &Command, env: &[(&str, OsString)]) -> String {
-    let mut words: Vec<String> = env
-        .iter()
-        .map(|(key, value)| format!("{key}={}", quoted(value)))
-        .collect();
-    words.extend(
-        std::iter::once(command.get_program())
-            .chain(command.get_args())
-            .map(quoted),
-    );
+    let mut words: Vec<String> = env.iter().map(|(key, value)| format!("{key}={}", quoted(value))).collect();
+    words.extend(std::iter::once(command.get_program()).chain(command.get_args()).map(quoted));
     words.join(" ")
 }
 
 fn quoted(word: impl AsRef<std::ffi::OsStr>) -> String {
     let word = word.as_ref().to_string_lossy();
-    if word.contains(char::is_whitespace) {
-        format!("'{word}'")
-    } else {
-        word.into_owned()
-    }
+    if word.contains(char::is_whitespace) { format!("'{word}'") } else { word.into_owned() }
 }
 
 /// The closing table.
 fn table(parts: &[Part], total: Duration) -> String {
-    let width = parts
-        .iter()
-        .map(|part| part.name.len())
-        .max()
-        .unwrap_or(0)
-        .max("part".len());
+    let width = parts.iter().map(|part| part.name.len()).max().unwrap_or(0).max("part".len());
     let mut text = format!("{:width$}  {:>9}  result\n", "part", "time (s)");
     for part in parts {
         let result = match &part.outcome {
@@ -335,18 +271,11 @@ fn table(parts: &[Part], total: Duration) -> String {
             Outcome::Failed(_) => "FAILED",
             Outcome::Skipped(_) => "skipped",
         };
-        text += &format!(
-            "{:width$}  {:>9.1}  {result}\n",
-            part.name,
-            part.elapsed.as_secs_f64()
-        );
+        text += &format!("{:width$}  {:>9.1}  {result}\n", part.name, part.elapsed.as_secs_f64());
     }
-    let count =
-        |wanted: fn(&Outcome) -> bool| parts.iter().filter(|part| wanted(&part.outcome)).count();
-    let (n_failed, n_skipped) = (
-        count(|o| matches!(o, Outcome::Failed(_))),
-        count(|o| matches!(o, Outcome::Skipped(_))),
-    );
+    let count = |wanted: fn(&Outcome) -> bool| parts.iter().filter(|part| wanted(&part.outcome)).count();
+    let (n_failed, n_skipped) =
+        (count(|o| matches!(o, Outcome::Failed(_))), count(|o| matches!(o, Outcome::Skipped(_))));
     text += &format!("{:width$}  {:>9.1}  ", "all", total.as_secs_f64());
     text += &match (n_failed, n_skipped) {
         (0, 0) => "ok\n".to_owned(),
@@ -367,22 +296,14 @@ mod tests {
     use crate::machine::tests::FakeRoot;
 
     fn part(name: &str, millis: u64, outcome: Outcome) -> Part {
-        Part {
-            name: name.into(),
-            elapsed: Duration::from_millis(millis),
-            outcome,
-        }
+        Part { name: name.into(), elapsed: Duration::from_millis(millis), outcome }
     }
 
     #[test]
     fn the_table_shows_each_part_and_the_reason_of_each_failure() {
         let parts = [
             part("format", 1200, Outcome::Ok),
-            part(
-                "tests",
-                61_500,
-                Outcome::Failed("exit status: 101: cargo test".into()),
-            ),
+            part("tests", 61_500, Outcome::Failed("exit status: 101: cargo test".into())),
             part("diff", 0, Outcome::Skipped("a sweep failed".into())),
         ];
         assert_eq!(
@@ -405,6 +326,14 @@ mod tests {
             typed(&command, &[("RUSTDOCFLAGS", "-D warnings".into())]),
             "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps"
         );
+    }
+
+    #[test]
+    fn the_swept_devices_folder_is_the_one_with_results() {
+        let files = [(".journal/quick.jsonl", ""), ("mesa-llvmpipe-22.3.6/quick.csv", ""), ("quick.csv", "")];
+        let root = FakeRoot::new("swept", &files);
+        assert_eq!(device_folder(&root.0), Some(root.0.join("mesa-llvmpipe-22.3.6")));
+        assert_eq!(device_folder(&root.0.join("absent")), None);
     }
 
     #[test]

@@ -13,17 +13,11 @@ pub struct Failure {
 
 impl Failure {
     pub fn usage(message: impl Into<String>) -> Self {
-        Self {
-            code: exit::USAGE,
-            message: message.into(),
-        }
+        Self { code: exit::USAGE, message: message.into() }
     }
 
     pub fn system(message: impl Into<String>) -> Self {
-        Self {
-            code: exit::SYSTEM,
-            message: message.into(),
-        }
+        Self { code: exit::SYSTEM, message: message.into() }
     }
 
     /// An operation on a file that the system refused.

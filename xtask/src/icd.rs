@@ -3,12 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// Folders of the loader's search, relative to the file system's root.
-const FOLDERS: [&str; 4] = [
-    "etc/vulkan/icd.d",
-    "usr/share/vulkan/icd.d",
-    "usr/local/etc/vulkan/icd.d",
-    "usr/local/share/vulkan/icd.d",
-];
+const FOLDERS: [&str; 4] =
+    ["etc/vulkan/icd.d", "usr/share/vulkan/icd.d", "usr/local/etc/vulkan/icd.d", "usr/local/share/vulkan/icd.d"];
 
 /// Every driver file under `root`, sorted.
 pub fn installed(root: &Path) -> Vec<PathBuf> {
@@ -29,17 +25,11 @@ pub fn with_library_path(json: &str, library: &Path) -> Option<String> {
     const KEY: &str = "\"library_path\"";
     let key_end = json.find(KEY)? + KEY.len();
     let open = key_end + json[key_end..].find('"')?;
-    if !json[key_end..open]
-        .chars()
-        .all(|c| c == ':' || c.is_whitespace())
-    {
+    if !json[key_end..open].chars().all(|c| c == ':' || c.is_whitespace()) {
         return None;
     }
     let close = open + 1 + json[open + 1..].find('"')?;
-    let escaped = library
-        .to_string_lossy()
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"");
+    let escaped = library.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
     Some(format!("{}{escaped}{}", &json[..=open], &json[close..]))
 }
 
@@ -59,18 +49,10 @@ mod tests {
 
     #[test]
     fn a_file_of_another_shape_is_refused() {
-        for json in [
-            "",
-            "{}",
-            r#"{"library_path": 3}"#,
-            r#"{"library_path": "open"#,
-            r#"{"library_path": 3, "a": "b"}"#,
-        ] {
-            assert_eq!(
-                with_library_path(json, Path::new("/lib.so")),
-                None,
-                "{json}"
-            );
+        for json in
+            ["", "{}", r#"{"library_path": 3}"#, r#"{"library_path": "open"#, r#"{"library_path": 3, "a": "b"}"#]
+        {
+            assert_eq!(with_library_path(json, Path::new("/lib.so")), None, "{json}");
         }
     }
 }

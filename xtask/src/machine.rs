@@ -19,20 +19,12 @@ impl Machine {
     pub fn here() -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let chosen = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        Self::at(
-            Path::new("/"),
-            &path,
-            chosen("VK_DRIVER_FILES") || chosen("VK_ICD_FILENAMES"),
-        )
+        Self::at(Path::new("/"), &path, chosen("VK_DRIVER_FILES") || chosen("VK_ICD_FILENAMES"))
     }
 
     /// A machine whose file system starts at `root`.
     pub fn at(root: &Path, path: &OsStr, driver_chosen: bool) -> Self {
-        Self {
-            root: root.to_path_buf(),
-            path_dirs: std::env::split_paths(path).collect(),
-            driver_chosen,
-        }
+        Self { root: root.to_path_buf(), path_dirs: std::env::split_paths(path).collect(), driver_chosen }
     }
 
     fn under_root(&self, path: &Path) -> PathBuf {
@@ -41,24 +33,19 @@ impl Machine {
 
     pub fn has_program(&self, name: &str) -> bool {
         // A link counts without being followed: Debian's alternatives are absolute links, which leave a root of a test.
-        self.path_dirs
-            .iter()
-            .any(|dir| self.under_root(dir).join(name).symlink_metadata().is_ok())
+        self.path_dirs.iter().any(|dir| self.under_root(dir).join(name).symlink_metadata().is_ok())
     }
 
     /// Whether packages come by apt: Debian or a system like it.
     pub fn has_apt(&self) -> bool {
         self.has_program("apt-get")
             && (self.os_release("ID").as_deref() == Some("debian")
-                || self
-                    .os_release("ID_LIKE")
-                    .is_some_and(|like| like.split(' ').any(|id| id == "debian")))
+                || self.os_release("ID_LIKE").is_some_and(|like| like.split(' ').any(|id| id == "debian")))
     }
 
     /// The system's name for a person.
     pub fn system_name(&self) -> String {
-        self.os_release("PRETTY_NAME")
-            .unwrap_or_else(|| std::env::consts::OS.to_owned())
+        self.os_release("PRETTY_NAME").unwrap_or_else(|| std::env::consts::OS.to_owned())
     }
 
     fn os_release(&self, key: &str) -> Option<String> {
@@ -70,30 +57,19 @@ impl Machine {
     }
 
     pub fn has_vulkan_loader(&self) -> bool {
-        let mut folders: Vec<PathBuf> = ["usr/lib64", "usr/local/lib", "lib64"]
-            .iter()
-            .map(|folder| self.root.join(folder))
-            .collect();
+        let mut folders: Vec<PathBuf> =
+            ["usr/lib64", "usr/local/lib", "lib64"].iter().map(|folder| self.root.join(folder)).collect();
         for parent in ["usr/lib", "lib"] {
             let parent = self.root.join(parent);
             if let Ok(entries) = std::fs::read_dir(&parent) {
                 let multiarch = |path: &PathBuf| {
-                    path.file_name()
-                        .and_then(OsStr::to_str)
-                        .is_some_and(|name| name.contains("-linux-"))
+                    path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.contains("-linux-"))
                 };
-                folders.extend(
-                    entries
-                        .flatten()
-                        .map(|entry| entry.path())
-                        .filter(multiarch),
-                );
+                folders.extend(entries.flatten().map(|entry| entry.path()).filter(multiarch));
             }
             folders.push(parent);
         }
-        folders
-            .iter()
-            .any(|folder| folder.join("libvulkan.so.1").symlink_metadata().is_ok())
+        folders.iter().any(|folder| folder.join("libvulkan.so.1").symlink_metadata().is_ok())
     }
 
     /// Whether the loader will find some driver.
@@ -103,19 +79,15 @@ impl Machine {
 
     /// Lavapipe's driver file, from Mesa.
     pub fn lavapipe_icd(&self) -> Option<PathBuf> {
-        icd::installed(&self.root).into_iter().find(|path| {
-            path.file_name()
-                .and_then(OsStr::to_str)
-                .is_some_and(|name| name.starts_with("lvp_icd"))
-        })
+        icd::installed(&self.root)
+            .into_iter()
+            .find(|path| path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with("lvp_icd")))
     }
 
     /// Whether apt has ever fetched its lists here; container images come without.
     pub fn has_package_lists(&self) -> bool {
         std::fs::read_dir(self.root.join("var/lib/apt/lists")).is_ok_and(|entries| {
-            entries
-                .flatten()
-                .any(|entry| entry.file_name().to_string_lossy().contains("_Packages"))
+            entries.flatten().any(|entry| entry.file_name().to_string_lossy().contains("_Packages"))
         })
     }
 }
@@ -142,11 +114,8 @@ pub fn cache_dir() -> Option<PathBuf> {
 fn cache_dir_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     // The XDG specification says that a relative path is to be ignored.
     let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
-    let base = absolute("XDG_CACHE_HOME").or_else(|| {
-        absolute("HOME")
-            .or_else(|| absolute("USERPROFILE"))
-            .map(|home| home.join(".cache"))
-    })?;
+    let base = absolute("XDG_CACHE_HOME")
+        .or_else(|| absolute("HOME").or_else(|| absolute("USERPROFILE")).map(|home| home.join(".cache")))?;
     Some(base.join("tilesmith"))
 }
 
@@ -180,45 +149,24 @@ pub mod tests {
         }
     }
 
-    pub const DEBIAN: (&str, &str) = (
-        "etc/os-release",
-        "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=debian\n",
-    );
+    pub const DEBIAN: (&str, &str) = ("etc/os-release", "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=debian\n");
 
     #[test]
     fn a_debian_is_told_by_its_release_file_and_apt() {
         let bare = FakeRoot::new("debian", &[DEBIAN, ("usr/bin/apt-get", "")]);
         assert!(bare.machine().has_apt());
-        assert_eq!(
-            bare.machine().system_name(),
-            "Debian GNU/Linux 12 (bookworm)"
-        );
-        let ubuntu = FakeRoot::new(
-            "ubuntu",
-            &[
-                ("etc/os-release", "ID=ubuntu\nID_LIKE=debian\n"),
-                ("bin/apt-get", ""),
-            ],
-        );
+        assert_eq!(bare.machine().system_name(), "Debian GNU/Linux 12 (bookworm)");
+        let ubuntu = FakeRoot::new("ubuntu", &[("etc/os-release", "ID=ubuntu\nID_LIKE=debian\n"), ("bin/apt-get", "")]);
         assert!(ubuntu.machine().has_apt());
-        let fedora = FakeRoot::new(
-            "fedora",
-            &[("etc/os-release", "ID=fedora\n"), ("usr/bin/dnf", "")],
-        );
+        let fedora = FakeRoot::new("fedora", &[("etc/os-release", "ID=fedora\n"), ("usr/bin/dnf", "")]);
         assert!(!fedora.machine().has_apt());
     }
 
     #[test]
     fn the_loader_is_found_in_a_multiarch_folder() {
-        let with = FakeRoot::new(
-            "loader",
-            &[("usr/lib/aarch64-linux-gnu/libvulkan.so.1", "")],
-        );
+        let with = FakeRoot::new("loader", &[("usr/lib/aarch64-linux-gnu/libvulkan.so.1", "")]);
         assert!(with.machine().has_vulkan_loader());
-        let without = FakeRoot::new(
-            "noloader",
-            &[("usr/lib/aarch64-linux-gnu/libvulkan_lvp.so", "")],
-        );
+        let without = FakeRoot::new("noloader", &[("usr/lib/aarch64-linux-gnu/libvulkan_lvp.so", "")]);
         assert!(!without.machine().has_vulkan_loader());
     }
 
@@ -230,40 +178,19 @@ pub mod tests {
         let nvidia = FakeRoot::new("nvidia", &[("etc/vulkan/icd.d/nvidia_icd.json", "{}")]);
         assert!(nvidia.machine().has_vulkan_driver());
         assert_eq!(nvidia.machine().lavapipe_icd(), None);
-        let mesa = FakeRoot::new(
-            "mesa",
-            &[("usr/share/vulkan/icd.d/lvp_icd.x86_64.json", "{}")],
-        );
-        assert_eq!(
-            mesa.machine().lavapipe_icd(),
-            Some(mesa.0.join("usr/share/vulkan/icd.d/lvp_icd.x86_64.json"))
-        );
+        let mesa = FakeRoot::new("mesa", &[("usr/share/vulkan/icd.d/lvp_icd.x86_64.json", "{}")]);
+        assert_eq!(mesa.machine().lavapipe_icd(), Some(mesa.0.join("usr/share/vulkan/icd.d/lvp_icd.x86_64.json")));
     }
 
     #[test]
     fn the_cache_follows_xdg_and_ignores_relative_paths() {
         let from = |pairs: &[(&str, &str)]| {
-            let pairs: Vec<(String, PathBuf)> =
-                pairs.iter().map(|(k, v)| ((*k).into(), v.into())).collect();
-            cache_dir_from(move |name| {
-                pairs
-                    .iter()
-                    .find(|(k, _)| k == name)
-                    .map(|(_, v)| v.clone())
-            })
+            let pairs: Vec<(String, PathBuf)> = pairs.iter().map(|(k, v)| ((*k).into(), v.into())).collect();
+            cache_dir_from(move |name| pairs.iter().find(|(k, _)| k == name).map(|(_, v)| v.clone()))
         };
-        assert_eq!(
-            from(&[("HOME", "/home/a")]),
-            Some("/home/a/.cache/tilesmith".into())
-        );
-        assert_eq!(
-            from(&[("HOME", "/home/a"), ("XDG_CACHE_HOME", "/fast")]),
-            Some("/fast/tilesmith".into())
-        );
-        assert_eq!(
-            from(&[("HOME", "/home/a"), ("XDG_CACHE_HOME", "fast")]),
-            Some("/home/a/.cache/tilesmith".into())
-        );
+        assert_eq!(from(&[("HOME", "/home/a")]), Some("/home/a/.cache/tilesmith".into()));
+        assert_eq!(from(&[("HOME", "/home/a"), ("XDG_CACHE_HOME", "/fast")]), Some("/fast/tilesmith".into()));
+        assert_eq!(from(&[("HOME", "/home/a"), ("XDG_CACHE_HOME", "fast")]), Some("/home/a/.cache/tilesmith".into()));
         assert_eq!(from(&[]), None);
     }
 }

@@ -50,10 +50,7 @@ fn run(request: Request) -> Result<i32, Failure> {
             Command::Pass { needs_device, .. } => *needs_device,
             _ => true,
         },
-        lavapipe: matches!(
-            request.command,
-            Command::Ci(_) | Command::Setup { for_ci: true }
-        ),
+        lavapipe: matches!(request.command, Command::Ci(_) | Command::Setup { for_ci: true }),
     };
     packages::provide(&machine, needs, request.yes)?;
     let shaderc_dir = shaderc::provide(&version, &workspace)?;
@@ -62,17 +59,11 @@ fn run(request: Request) -> Result<i32, Failure> {
         Command::Help => Ok(exit::OK),
         Command::Setup { for_ci } => {
             if for_ci {
-                println!(
-                    "SwiftShader is ready: {}",
-                    swiftshader::provide(request.yes)?.display()
-                );
+                println!("SwiftShader is ready: {}", swiftshader::provide(request.yes)?.display());
             }
             let tilesmith = workspace.build(&shaderc_dir)?;
             println!("tilesmith is ready: {}", tilesmith.display());
-            println!(
-                "to call cargo yourself: export SHADERC_LIB_DIR={}",
-                shaderc_dir.display()
-            );
+            println!("to call cargo yourself: export SHADERC_LIB_DIR={}", shaderc_dir.display());
             println!("next: cargo xtask sweep");
             Ok(exit::OK)
         }

@@ -27,11 +27,7 @@ pub struct Package {
 }
 
 const fn package(name: &'static str, why: &'static str) -> Package {
-    Package {
-        name,
-        why,
-        optional: false,
-    }
+    Package { name, why, optional: false }
 }
 
 /// The packages that `machine` lacks. Empty when only optional ones are missing.
@@ -53,26 +49,16 @@ pub fn missing(machine: &Machine, needs: Needs) -> Vec<Package> {
         if !machine.has_program("ninja") {
             // Debian's cmake only recommends make, so either may be absent.
             let optional = machine.has_program("make");
-            packages.push(Package {
-                name: "ninja-build",
-                why: "builds shaderc with all cores",
-                optional,
-            });
+            packages.push(Package { name: "ninja-build", why: "builds shaderc with all cores", optional });
         }
     }
     if needs.device && !machine.has_vulkan_loader() {
         packages.push(package("libvulkan1", "the Vulkan loader"));
     }
     if needs.device && !machine.has_vulkan_driver() {
-        packages.push(package(
-            "mesa-vulkan-drivers",
-            "no Vulkan driver is here; brings lavapipe, a CPU device",
-        ));
+        packages.push(package("mesa-vulkan-drivers", "no Vulkan driver is here; brings lavapipe, a CPU device"));
     } else if needs.lavapipe && machine.lavapipe_icd().is_none() {
-        packages.push(package(
-            "mesa-vulkan-drivers",
-            "the tests run on lavapipe, a CPU device",
-        ));
+        packages.push(package("mesa-vulkan-drivers", "the tests run on lavapipe, a CPU device"));
     }
     if packages.iter().all(|package| package.optional) {
         packages.clear();
@@ -84,10 +70,7 @@ pub fn missing(machine: &Machine, needs: Needs) -> Vec<Package> {
 pub fn install_command(packages: &[Package], as_root: bool) -> String {
     let names: Vec<&str> = packages.iter().map(|package| package.name).collect();
     let sudo = if as_root { "" } else { "sudo " };
-    format!(
-        "{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends {}",
-        names.join(" ")
-    )
+    format!("{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends {}", names.join(" "))
 }
 
 /// Brings what is missing, or says why it does not.
@@ -110,20 +93,13 @@ pub fn provide(machine: &Machine, needs: Needs, yes: bool) -> Result<(), Failure
     let as_root = machine::is_root();
     let command = install_command(&packages, as_root);
     if !as_root {
-        return Err(Failure::system(format!(
-            "installing needs root; run this, then the command again:\n  {command}"
-        )));
+        return Err(Failure::system(format!("installing needs root; run this, then the command again:\n  {command}")));
     }
     if !yes && !asked(&command)? {
-        return Err(Failure::system(format!(
-            "nothing was installed; run this, or add --yes:\n  {command}"
-        )));
+        return Err(Failure::system(format!("nothing was installed; run this, or add --yes:\n  {command}")));
     }
     install(machine, &packages)?;
-    let still: Vec<&str> = missing(machine, needs)
-        .iter()
-        .map(|package| package.name)
-        .collect();
+    let still: Vec<&str> = missing(machine, needs).iter().map(|package| package.name).collect();
     if still.is_empty() {
         Ok(())
     } else {
@@ -179,11 +155,7 @@ pub fn apt_get(args: &[&str]) -> Result<(), Failure> {
     if output.status.success() {
         return Ok(());
     }
-    let said = format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let lines: Vec<&str> = said.lines().collect();
     Err(Failure::system(format!(
         "apt-get {} failed ({}); its last lines:\n{}",
@@ -198,17 +170,10 @@ mod tests {
     use super::*;
     use crate::machine::tests::{DEBIAN, FakeRoot};
 
-    const ALL: Needs = Needs {
-        shaderc: true,
-        device: true,
-        lavapipe: false,
-    };
+    const ALL: Needs = Needs { shaderc: true, device: true, lavapipe: false };
 
     fn names(root: &FakeRoot, needs: Needs) -> Vec<&'static str> {
-        missing(&root.machine(), needs)
-            .iter()
-            .map(|package| package.name)
-            .collect()
+        missing(&root.machine(), needs).iter().map(|package| package.name).collect()
     }
 
     #[test]
@@ -216,43 +181,21 @@ mod tests {
         let bare = FakeRoot::new("bare", &[DEBIAN, ("usr/bin/apt-get", "")]);
         assert_eq!(
             names(&bare, ALL),
-            [
-                "g++",
-                "cmake",
-                "git",
-                "python3",
-                "ninja-build",
-                "libvulkan1",
-                "mesa-vulkan-drivers"
-            ]
+            ["g++", "cmake", "git", "python3", "ninja-build", "libvulkan1", "mesa-vulkan-drivers"]
         );
     }
 
     #[test]
     fn with_shaderc_built_and_no_device_asked_only_the_compiler_is_needed() {
         let bare = FakeRoot::new("linkonly", &[DEBIAN, ("usr/bin/apt-get", "")]);
-        assert_eq!(
-            names(
-                &bare,
-                Needs {
-                    shaderc: false,
-                    device: false,
-                    lavapipe: false
-                }
-            ),
-            ["g++"]
-        );
+        assert_eq!(names(&bare, Needs { shaderc: false, device: false, lavapipe: false }), ["g++"]);
     }
 
     #[test]
     fn ninja_alone_is_no_reason_to_ask_where_make_is() {
         let tools = ["c++", "cmake", "git", "python3"].map(|tool| format!("usr/bin/{tool}"));
         let mut files: Vec<(&str, &str)> = tools.iter().map(|path| (path.as_str(), "")).collect();
-        let needs = Needs {
-            shaderc: true,
-            device: false,
-            lavapipe: false,
-        };
+        let needs = Needs { shaderc: true, device: false, lavapipe: false };
         let without_make = FakeRoot::new("nomake", &files);
         assert_eq!(names(&without_make, needs), ["ninja-build"]);
         files.push(("usr/bin/make", ""));
@@ -270,22 +213,9 @@ mod tests {
                 ("etc/vulkan/icd.d/nvidia_icd.json", "{}"),
             ],
         );
-        let sweep = Needs {
-            shaderc: false,
-            device: true,
-            lavapipe: false,
-        };
+        let sweep = Needs { shaderc: false, device: true, lavapipe: false };
         assert_eq!(names(&gpu, sweep), [""; 0]);
-        assert_eq!(
-            names(
-                &gpu,
-                Needs {
-                    lavapipe: true,
-                    ..sweep
-                }
-            ),
-            ["mesa-vulkan-drivers"]
-        );
+        assert_eq!(names(&gpu, Needs { lavapipe: true, ..sweep }), ["mesa-vulkan-drivers"]);
     }
 
     #[test]

@@ -78,10 +78,7 @@ impl Request {
             Some("ci") => ci_command(&rest[1..])?,
             _ => {
                 let needs_device = needs_device(&rest);
-                Command::Pass {
-                    args: rest,
-                    needs_device,
-                }
+                Command::Pass { args: rest, needs_device }
             }
         };
         Ok(Request { yes, command })
@@ -145,32 +142,17 @@ mod tests {
 
     fn passed(line: &str) -> (bool, Vec<String>, bool) {
         match read(line) {
-            Ok(Request {
-                yes,
-                command: Command::Pass { args, needs_device },
-            }) => (
-                yes,
-                args.iter()
-                    .map(|a| a.to_string_lossy().into_owned())
-                    .collect(),
-                needs_device,
-            ),
+            Ok(Request { yes, command: Command::Pass { args, needs_device } }) => {
+                (yes, args.iter().map(|a| a.to_string_lossy().into_owned()).collect(), needs_device)
+            }
             other => panic!("{line} was not passed on: {other:?}"),
         }
     }
 
     #[test]
     fn yes_is_removed_wherever_it_stands() {
-        for line in [
-            "sweep --yes quick.yaml",
-            "--yes sweep quick.yaml",
-            "sweep quick.yaml --yes",
-        ] {
-            assert_eq!(
-                passed(line),
-                (true, vec!["sweep".into(), "quick.yaml".into()], true),
-                "{line}"
-            );
+        for line in ["sweep --yes quick.yaml", "--yes sweep quick.yaml", "sweep quick.yaml --yes"] {
+            assert_eq!(passed(line), (true, vec!["sweep".into(), "quick.yaml".into()], true), "{line}");
         }
     }
 
@@ -184,34 +166,14 @@ mod tests {
     #[test]
     fn unknown_options_are_passed_untouched() {
         let (_, args, _) = passed("--project kernels sweep --device 1 --out=x --format json");
-        assert_eq!(
-            args,
-            [
-                "--project",
-                "kernels",
-                "sweep",
-                "--device",
-                "1",
-                "--out=x",
-                "--format",
-                "json"
-            ]
-        );
+        assert_eq!(args, ["--project", "kernels", "sweep", "--device", "1", "--out=x", "--format", "json"]);
     }
 
     #[test]
     fn only_commands_that_open_a_device_need_one() {
         assert!(passed("sweep").2);
         assert!(passed("--project kernels sweep x.yaml").2);
-        for line in [
-            "list",
-            "check",
-            "table --check",
-            "diff a b",
-            "doctor",
-            "bundle sweep -o out",
-            "nonsense",
-        ] {
+        for line in ["list", "check", "table --check", "diff a b", "doctor", "bundle sweep -o out", "nonsense"] {
             assert!(!passed(line).2, "{line}");
         }
         assert!(!passed("sweep --help").2);
@@ -219,17 +181,8 @@ mod tests {
 
     #[test]
     fn ci_reads_its_own_options_and_refuses_others() {
-        let full = Command::Ci(CiOptions {
-            full: true,
-            without_swiftshader: false,
-        });
-        assert_eq!(
-            read("ci --yes --full"),
-            Ok(Request {
-                yes: true,
-                command: full
-            })
-        );
+        let full = Command::Ci(CiOptions { full: true, without_swiftshader: false });
+        assert_eq!(read("ci --yes --full"), Ok(Request { yes: true, command: full }));
         let refused = read("ci --fast").unwrap_err();
         assert_eq!(refused.code, crate::exit::USAGE);
         assert!(refused.to_string().contains("--fast"), "{refused}");
@@ -237,17 +190,8 @@ mod tests {
 
     #[test]
     fn setup_brings_the_drivers_of_ci_only_when_asked() {
-        assert_eq!(
-            read("setup").unwrap().command,
-            Command::Setup { for_ci: false }
-        );
-        assert_eq!(
-            read("--yes setup --ci"),
-            Ok(Request {
-                yes: true,
-                command: Command::Setup { for_ci: true }
-            })
-        );
+        assert_eq!(read("setup").unwrap().command, Command::Setup { for_ci: false });
+        assert_eq!(read("--yes setup --ci"), Ok(Request { yes: true, command: Command::Setup { for_ci: true } }));
         assert_eq!(read("setup sweep").unwrap_err().code, crate::exit::USAGE);
     }
 
@@ -264,9 +208,7 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
         let odd = OsString::from_vec(vec![b's', 0xff]);
         let request = Request::read([OsString::from("sweep"), odd.clone()].into_iter()).unwrap();
-        let Command::Pass { args, .. } = request.command else {
-            panic!("not passed on")
-        };
+        let Command::Pass { args, .. } = request.command else { panic!("not passed on") };
         assert_eq!(args[1], odd);
     }
 }

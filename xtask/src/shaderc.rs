@@ -14,11 +14,8 @@ use crate::failure::Failure;
 use crate::machine;
 use crate::workspace::{self, Workspace};
 
-const LIBRARY: &str = if cfg!(all(windows, target_env = "msvc")) {
-    "shaderc_combined.lib"
-} else {
-    "libshaderc_combined.a"
-};
+const LIBRARY: &str =
+    if cfg!(all(windows, target_env = "msvc")) { "shaderc_combined.lib" } else { "libshaderc_combined.a" };
 /// Measured on 2 cores (9 min 23 s), for the estimate shown.
 const CPU_MINUTES: u64 = 19;
 /// Object files of a whole build of 0.10.1, for the share shown.
@@ -42,9 +39,8 @@ pub fn library_dir(version: &str) -> Result<Option<PathBuf>, Failure> {
 }
 
 fn home(version: &str) -> Result<PathBuf, Failure> {
-    let cache = machine::cache_dir().ok_or_else(|| {
-        Failure::system("no cache folder: set HOME or XDG_CACHE_HOME to an absolute path")
-    })?;
+    let cache = machine::cache_dir()
+        .ok_or_else(|| Failure::system("no cache folder: set HOME or XDG_CACHE_HOME to an absolute path"))?;
     Ok(cache.join(format!("shaderc-{version}")))
 }
 
@@ -57,14 +53,12 @@ pub fn provide(version: &str, workspace: &Workspace) -> Result<PathBuf, Failure>
     fs::create_dir_all(&home).map_err(|error| Failure::file("make", &home, &error))?;
     // The lock is the system's, so it ends with its holder, however that dies.
     let lock_path = home.join("lock");
-    let lock =
-        File::create(&lock_path).map_err(|error| Failure::file("make", &lock_path, &error))?;
+    let lock = File::create(&lock_path).map_err(|error| Failure::file("make", &lock_path, &error))?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             eprintln!("another process is building shaderc {version}; waiting for it");
-            lock.lock()
-                .map_err(|error| Failure::file("lock", &lock_path, &error))?;
+            lock.lock().map_err(|error| Failure::file("lock", &lock_path, &error))?;
         }
         Err(TryLockError::Error(error)) => return Err(Failure::file("lock", &lock_path, &error)),
     }
@@ -86,9 +80,7 @@ fn build(version: &str, home: &Path, workspace: &Workspace) -> Result<(), Failur
     write_crate(version, &build, &workspace.root.join("Cargo.lock"))?;
     let log_path = home.join("build.log");
     let log = File::create(&log_path).map_err(|error| Failure::file("make", &log_path, &error))?;
-    let log_too = log
-        .try_clone()
-        .map_err(|error| Failure::file("open", &log_path, &error))?;
+    let log_too = log.try_clone().map_err(|error| Failure::file("open", &log_path, &error))?;
     let target = build.join("target");
     let mut cargo = workspace::cargo();
     cargo
@@ -104,14 +96,10 @@ fn build(version: &str, home: &Path, workspace: &Workspace) -> Result<(), Failur
         .stdout(log)
         .stderr(log_too);
     let started = Instant::now();
-    let mut child = cargo
-        .spawn()
-        .map_err(|error| Failure::system(format!("cannot run cargo: {error}")))?;
+    let mut child = cargo.spawn().map_err(|error| Failure::system(format!("cannot run cargo: {error}")))?;
     let mut progress = Progress::new(started, about_minutes);
     let status = loop {
-        let ended = child
-            .try_wait()
-            .map_err(|error| Failure::system(format!("cannot wait for cargo: {error}")))?;
+        let ended = child.try_wait().map_err(|error| Failure::system(format!("cannot wait for cargo: {error}")))?;
         if let Some(status) = ended {
             break status;
         }
@@ -129,12 +117,8 @@ fn build(version: &str, home: &Path, workspace: &Workspace) -> Result<(), Failur
             tail(&log_path, 20)
         )));
     }
-    let library = find(&target.join("release").join("build"), LIBRARY, 6).ok_or_else(|| {
-        Failure::system(format!(
-            "shaderc was built, yet no {LIBRARY} is below {}",
-            target.display()
-        ))
-    })?;
+    let library = find(&target.join("release").join("build"), LIBRARY, 6)
+        .ok_or_else(|| Failure::system(format!("shaderc was built, yet no {LIBRARY} is below {}", target.display())))?;
     keep(&library, &home.join("lib"))?;
     // 300 MB that nobody needs again; the 24 MB library is what counts. A leftover does no harm.
     fs::remove_dir_all(&build).ok();
@@ -150,15 +134,11 @@ fn write_crate(version: &str, build: &Path, lock_file: &Path) -> Result<(), Fail
         "[package]\nname = \"tilesmith-shaderc-build\"\nversion = \"0.0.0\"\nedition = \"2021\"\npublish = false\n\
          [workspace]\n[dependencies]\nshaderc = {{ version = \"={version}\", features = [\"build-from-source\"] }}\n"
     );
-    for (path, text) in [
-        (build.join("Cargo.toml"), manifest.as_str()),
-        (src.join("lib.rs"), ""),
-    ] {
+    for (path, text) in [(build.join("Cargo.toml"), manifest.as_str()), (src.join("lib.rs"), "")] {
         fs::write(&path, text).map_err(|error| Failure::file("write", &path, &error))?;
     }
     // The same versions of shaderc's own dependencies as in the workspace; cargo drops what this crate does not use.
-    fs::copy(lock_file, build.join("Cargo.lock"))
-        .map_err(|error| Failure::file("copy", lock_file, &error))?;
+    fs::copy(lock_file, build.join("Cargo.lock")).map_err(|error| Failure::file("copy", lock_file, &error))?;
     Ok(())
 }
 
@@ -187,13 +167,7 @@ fn find(dir: &Path, name: &str, depth: usize) -> Option<PathBuf> {
             return Some(path);
         }
     }
-    (depth > 0)
-        .then(|| {
-            folders
-                .iter()
-                .find_map(|folder| find(folder, name, depth - 1))
-        })
-        .flatten()
+    (depth > 0).then(|| folders.iter().find_map(|folder| find(folder, name, depth - 1))).flatten()
 }
 
 fn count_objects(dir: &Path) -> usize {
@@ -204,12 +178,7 @@ fn count_objects(dir: &Path) -> usize {
         .flatten()
         .map(|entry| match entry.file_type() {
             Ok(kind) if kind.is_dir() => count_objects(&entry.path()),
-            _ => usize::from(
-                entry
-                    .path()
-                    .extension()
-                    .is_some_and(|extension| extension == "o"),
-            ),
+            _ => usize::from(entry.path().extension().is_some_and(|extension| extension == "o")),
         })
         .sum()
 }
@@ -236,12 +205,7 @@ struct Progress {
 
 impl Progress {
     fn new(started: Instant, about_minutes: u64) -> Self {
-        Self {
-            started,
-            about_minutes,
-            on_terminal: std::io::stderr().is_terminal(),
-            next: Duration::from_secs(3),
-        }
+        Self { started, about_minutes, on_terminal: std::io::stderr().is_terminal(), next: Duration::from_secs(3) }
     }
 
     fn show(&mut self, target: &Path) {
@@ -250,11 +214,7 @@ impl Progress {
             return;
         }
         let share = (count_objects(target) * 100 / OBJECT_FILES).min(99);
-        let line = format!(
-            "  shaderc: {} of about {}:00, {share} % compiled",
-            clock(elapsed),
-            self.about_minutes
-        );
+        let line = format!("  shaderc: {} of about {}:00, {share} % compiled", clock(elapsed), self.about_minutes);
         if self.on_terminal {
             eprint!("\r{line}");
             std::io::stderr().flush().ok();
@@ -278,23 +238,13 @@ mod tests {
 
     #[test]
     fn the_library_is_kept_under_its_name_with_nothing_beside() {
-        let root = FakeRoot::new(
-            "keep",
-            &[("out/build/x/out/lib/libshaderc_combined.a", "archive")],
-        );
+        let root = FakeRoot::new("keep", &[("out/build/x/out/lib/libshaderc_combined.a", "archive")]);
         let found = find(&root.0.join("out"), "libshaderc_combined.a", 6).unwrap();
         let lib_dir = root.0.join("lib");
         keep(&found, &lib_dir).unwrap();
-        let names: Vec<_> = fs::read_dir(&lib_dir)
-            .unwrap()
-            .flatten()
-            .map(|entry| entry.file_name())
-            .collect();
+        let names: Vec<_> = fs::read_dir(&lib_dir).unwrap().flatten().map(|entry| entry.file_name()).collect();
         assert_eq!(names, [LIBRARY]);
-        assert_eq!(
-            fs::read_to_string(lib_dir.join(LIBRARY)).unwrap(),
-            "archive"
-        );
+        assert_eq!(fs::read_to_string(lib_dir.join(LIBRARY)).unwrap(), "archive");
     }
 
     #[test]
@@ -306,10 +256,7 @@ mod tests {
 
     #[test]
     fn objects_are_counted_in_all_folders() {
-        let root = FakeRoot::new(
-            "objects",
-            &[("a/x.o", ""), ("a/b/y.cc.o", ""), ("a/z.a", "")],
-        );
+        let root = FakeRoot::new("objects", &[("a/x.o", ""), ("a/b/y.cc.o", ""), ("a/z.a", "")]);
         assert_eq!(count_objects(&root.0), 2);
     }
 
@@ -319,8 +266,7 @@ mod tests {
         write_crate("1.2.3", &root.0.join("build"), &root.0.join("Cargo.lock")).unwrap();
         let manifest = fs::read_to_string(root.0.join("build/Cargo.toml")).unwrap();
         assert!(
-            manifest
-                .contains("shaderc = { version = \"=1.2.3\", features = [\"build-from-source\"] }"),
+            manifest.contains("shaderc = { version = \"=1.2.3\", features = [\"build-from-source\"] }"),
             "{manifest}"
         );
         assert!(root.0.join("build/Cargo.lock").is_file());

@@ -14,9 +14,8 @@ const FOLDER_IN_PACKAGE: &str = "./usr/lib/chromium";
 
 /// Its driver file in the cache, brought first if it is not there. `may_update`: whether apt's lists may be fetched anew.
 pub fn provide(may_update: bool) -> Result<PathBuf, Failure> {
-    let cache = machine::cache_dir().ok_or_else(|| {
-        Failure::system("no cache folder: set HOME or XDG_CACHE_HOME to an absolute path")
-    })?;
+    let cache = machine::cache_dir()
+        .ok_or_else(|| Failure::system("no cache folder: set HOME or XDG_CACHE_HOME to an absolute path"))?;
     let home = cache.join("swiftshader");
     let icd_path = home.join(ICD);
     if icd_path.is_file() && home.join(LIBRARY).is_file() {
@@ -26,8 +25,7 @@ pub fn provide(may_update: bool) -> Result<PathBuf, Failure> {
     fs::create_dir_all(&home).map_err(|error| Failure::file("make", &home, &error))?;
     let scratch = home.join(format!("download.{}", std::process::id()));
     fs::create_dir_all(&scratch).map_err(|error| Failure::file("make", &scratch, &error))?;
-    let outcome =
-        download(&scratch, may_update).and_then(|package| unpack(&package, &scratch, &home));
+    let outcome = download(&scratch, may_update).and_then(|package| unpack(&package, &scratch, &home));
     fs::remove_dir_all(&scratch).ok();
     outcome.map(|()| icd_path).map_err(|failure| {
         Failure::system(format!(
@@ -53,33 +51,22 @@ fn download(scratch: &Path, may_update: bool) -> Result<PathBuf, Failure> {
 }
 
 fn apt_download(scratch: &Path) -> Result<(), Failure> {
-    run(Command::new("apt-get")
-        .args(["-q", "download", PACKAGE])
-        .current_dir(scratch))
+    run(Command::new("apt-get").args(["-q", "download", PACKAGE]).current_dir(scratch))
 }
 
 fn unpack(package: &Path, scratch: &Path, home: &Path) -> Result<(), Failure> {
     let tar = scratch.join("package.tar");
     let tar_file = fs::File::create(&tar).map_err(|error| Failure::file("make", &tar, &error))?;
-    run(Command::new("dpkg-deb")
-        .arg("--fsys-tarfile")
-        .arg(package)
-        .stdout(tar_file))?;
+    run(Command::new("dpkg-deb").arg("--fsys-tarfile").arg(package).stdout(tar_file))?;
     let wanted = [LIBRARY, ICD].map(|name| format!("{FOLDER_IN_PACKAGE}/{name}"));
-    run(Command::new("tar")
-        .arg("-xf")
-        .arg(&tar)
-        .arg("-C")
-        .arg(scratch)
-        .args(&wanted))?;
+    run(Command::new("tar").arg("-xf").arg(&tar).arg("-C").arg(scratch).args(&wanted))?;
 
     let unpacked = scratch.join(FOLDER_IN_PACKAGE);
     let library = home.join(LIBRARY);
     let from = unpacked.join(LIBRARY);
     fs::rename(&from, &library).map_err(|error| Failure::file("move", &from, &error))?;
     let icd_from = unpacked.join(ICD);
-    let json =
-        fs::read_to_string(&icd_from).map_err(|error| Failure::file("read", &icd_from, &error))?;
+    let json = fs::read_to_string(&icd_from).map_err(|error| Failure::file("read", &icd_from, &error))?;
     let json = icd::with_library_path(&json, &library)
         .ok_or_else(|| Failure::system(format!("{ICD} of {PACKAGE} has no library_path")))?;
     // Last, beside and renamed: whoever sees this file may use it.
@@ -98,9 +85,8 @@ fn run(command: &mut Command) -> Result<(), Failure> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| Failure::system(format!("cannot run {program}: {error}")))?;
-    let output = child
-        .wait_with_output()
-        .map_err(|error| Failure::system(format!("cannot wait for {program}: {error}")))?;
+    let output =
+        child.wait_with_output().map_err(|error| Failure::system(format!("cannot wait for {program}: {error}")))?;
     if output.status.success() {
         return Ok(());
     }

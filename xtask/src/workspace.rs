@@ -32,9 +32,7 @@ impl Workspace {
         let target = program
             .parent()
             .and_then(Path::parent)
-            .ok_or_else(|| {
-                Failure::system(format!("{} is not in a target folder", program.display()))
-            })?
+            .ok_or_else(|| Failure::system(format!("{} is not in a target folder", program.display())))?
             .to_path_buf();
         Ok(Self { root, target })
     }
@@ -42,8 +40,7 @@ impl Workspace {
     /// The exact version of shaderc that Cargo.toml pins.
     pub fn shaderc_version(&self) -> Result<String, Failure> {
         let path = self.root.join("Cargo.toml");
-        let text =
-            std::fs::read_to_string(&path).map_err(|error| Failure::file("read", &path, &error))?;
+        let text = std::fs::read_to_string(&path).map_err(|error| Failure::file("read", &path, &error))?;
         pinned_version(&text, "shaderc").ok_or_else(|| {
             Failure::system(format!(
                 "{}: no line `shaderc = {{ version = \"=X.Y.Z\"`; the version must be exact, \
@@ -56,9 +53,7 @@ impl Workspace {
     /// A cargo command at the root, with shaderc where it was built.
     pub fn cargo(&self, shaderc_dir: &Path) -> Command {
         let mut cargo = cargo();
-        cargo
-            .current_dir(&self.root)
-            .env("SHADERC_LIB_DIR", shaderc_dir);
+        cargo.current_dir(&self.root).env("SHADERC_LIB_DIR", shaderc_dir);
         cargo
     }
 
@@ -67,9 +62,7 @@ impl Workspace {
         let release = self.target.join("release");
         let tilesmith = release.join(program_name("tilesmith"));
         let mut cargo = self.cargo(shaderc_dir);
-        cargo
-            .args(["build", "--release", "--package", "tilesmith", "--bins"])
-            .stdin(Stdio::null());
+        cargo.args(["build", "--release", "--package", "tilesmith", "--bins"]).stdin(Stdio::null());
         let first = !tilesmith.is_file();
         if first {
             eprintln!("building tilesmith (the first time takes a minute or two)");
@@ -77,14 +70,10 @@ impl Workspace {
             cargo.arg("--quiet");
         }
         let started = Instant::now();
-        let mut child = cargo
-            .spawn()
-            .map_err(|error| Failure::system(format!("cannot run cargo: {error}")))?;
+        let mut child = cargo.spawn().map_err(|error| Failure::system(format!("cannot run cargo: {error}")))?;
         let mut said = first;
         let status = loop {
-            let ended = child
-                .try_wait()
-                .map_err(|error| Failure::system(format!("cannot wait for cargo: {error}")))?;
+            let ended = child.try_wait().map_err(|error| Failure::system(format!("cannot wait for cargo: {error}")))?;
             if let Some(status) = ended {
                 break status;
             }
@@ -95,9 +84,7 @@ impl Workspace {
             std::thread::sleep(Duration::from_millis(20));
         };
         if !status.success() {
-            return Err(Failure::system(format!(
-                "building tilesmith failed ({status}); the reason stands above"
-            )));
+            return Err(Failure::system(format!("building tilesmith failed ({status}); the reason stands above")));
         }
         Ok(tilesmith)
     }
@@ -123,10 +110,7 @@ pub fn hand_over(program: &Path, args: &[OsString]) -> Result<i32, Failure> {
 /// Runs `program` and passes its exit code on. Ctrl-C reaches it by the shared console.
 #[cfg(not(unix))]
 pub fn hand_over(program: &Path, args: &[OsString]) -> Result<i32, Failure> {
-    let status = Command::new(program)
-        .args(args)
-        .status()
-        .map_err(|error| Failure::file("run", program, &error))?;
+    let status = Command::new(program).args(args).status().map_err(|error| Failure::file("run", program, &error))?;
     Ok(status.code().unwrap_or(crate::exit::SYSTEM))
 }
 
@@ -136,10 +120,7 @@ fn pinned_version(cargo_toml: &str, name: &str) -> Option<String> {
         let value = line.strip_prefix(name)?.trim_start().strip_prefix('=')?;
         let exact = &value[value.find("\"=")? + 2..];
         let version = &exact[..exact.find('"')?];
-        let plain = !version.is_empty()
-            && version
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || ".-+".contains(c));
+        let plain = !version.is_empty() && version.chars().all(|c| c.is_ascii_alphanumeric() || ".-+".contains(c));
         plain.then(|| version.to_owned())
     })
 }
@@ -155,11 +136,7 @@ mod tests {
             "shaderc={version=\"=0.10.1\"}",
             "shaderc = \"=0.10.1\"",
         ] {
-            assert_eq!(
-                pinned_version(line, "shaderc").as_deref(),
-                Some("0.10.1"),
-                "{line}"
-            );
+            assert_eq!(pinned_version(line, "shaderc").as_deref(), Some("0.10.1"), "{line}");
         }
     }
 

@@ -35,10 +35,7 @@ pub fn ask(worker: &Path) -> Result<Vec<Capabilities>, String> {
             Ok(None) => {
                 child.kill().ok();
                 child.wait().ok();
-                return Err(format!(
-                    "the Vulkan driver did not answer within {} s",
-                    TIME_LIMIT.as_secs()
-                ));
+                return Err(format!("the Vulkan driver did not answer within {} s", TIME_LIMIT.as_secs()));
             }
             Err(error) => return Err(format!("cannot wait for the worker: {error}")),
         }
@@ -58,16 +55,12 @@ fn read_answer(answer: &str, status: &str) -> Result<Vec<Capabilities>, String> 
         }
         return Ok(devices);
     }
-    let fatal = answer
-        .lines()
-        .rev()
-        .find_map(|line| match serde_json::from_str(line) {
-            Ok(Event::Fatal { message, .. }) => Some(message),
-            _ => None,
-        });
-    Err(fatal.unwrap_or_else(|| {
-        format!("the worker ended with {status} and no answer; a Vulkan driver may have crashed")
-    }))
+    let fatal = answer.lines().rev().find_map(|line| match serde_json::from_str(line) {
+        Ok(Event::Fatal { message, .. }) => Some(message),
+        _ => None,
+    });
+    Err(fatal
+        .unwrap_or_else(|| format!("the worker ended with {status} and no answer; a Vulkan driver may have crashed")))
 }
 
 #[cfg(test)]
@@ -77,18 +70,12 @@ mod tests {
     #[test]
     fn a_fatal_event_gives_its_own_words() {
         let answer = r#"{"event":"fatal","kind":"no_device","message":"no Vulkan loader"}"#;
-        assert_eq!(
-            read_answer(answer, "exit status: 4").unwrap_err(),
-            "no Vulkan loader"
-        );
+        assert_eq!(read_answer(answer, "exit status: 4").unwrap_err(), "no Vulkan loader");
     }
 
     #[test]
     fn no_devices_and_no_answer_are_told_apart() {
-        assert_eq!(
-            read_answer("[]", "exit status: 0").unwrap_err(),
-            "the Vulkan loader lists none"
-        );
+        assert_eq!(read_answer("[]", "exit status: 0").unwrap_err(), "the Vulkan loader lists none");
         for answer in ["", "[{}]", "Segmentation fault"] {
             let problem = read_answer(answer, "signal: 11 (SIGSEGV)").unwrap_err();
             assert!(problem.contains("SIGSEGV"), "{problem}");
@@ -98,9 +85,6 @@ mod tests {
     #[test]
     fn a_worker_that_is_not_there_is_named() {
         let problem = ask(Path::new("/nonexistent/tilesmith-worker")).unwrap_err();
-        assert!(
-            problem.starts_with("/nonexistent/tilesmith-worker does not start"),
-            "{problem}"
-        );
+        assert!(problem.starts_with("/nonexistent/tilesmith-worker does not start"), "{problem}");
     }
 }

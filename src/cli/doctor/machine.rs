@@ -4,12 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Where the loader looks for files of drivers and layers, relative to the root.
-const VULKAN_FOLDERS: [&str; 4] = [
-    "etc/vulkan",
-    "usr/share/vulkan",
-    "usr/local/etc/vulkan",
-    "usr/local/share/vulkan",
-];
+const VULKAN_FOLDERS: [&str; 4] = ["etc/vulkan", "usr/share/vulkan", "usr/local/etc/vulkan", "usr/local/share/vulkan"];
 
 pub struct Machine {
     pub root: PathBuf,
@@ -26,14 +21,9 @@ pub struct Machine {
 impl Machine {
     pub fn here() -> Self {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let absolute = |name: &str| {
-            variable(name)
-                .map(PathBuf::from)
-                .filter(|path| path.is_absolute())
-        };
+        let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = absolute("HOME").or_else(|| absolute("USERPROFILE"));
-        let cache =
-            absolute("XDG_CACHE_HOME").or_else(|| home.as_ref().map(|home| home.join(".cache")));
+        let cache = absolute("XDG_CACHE_HOME").or_else(|| home.as_ref().map(|home| home.join(".cache")));
         Self {
             root: PathBuf::from("/"),
             cache: cache.map(|cache| cache.join("tilesmith")),
@@ -42,18 +32,14 @@ impl Machine {
             chosen_drivers: ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"]
                 .into_iter()
                 .find_map(|name| Some((name, variable(name)?))),
-            program_folder: std::env::current_exe()
-                .ok()
-                .and_then(|exe| Some(exe.parent()?.to_path_buf())),
+            program_folder: std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_path_buf())),
         }
     }
 
     /// The driver files that the loader will read.
     pub fn driver_files(&self) -> Vec<PathBuf> {
         match &self.chosen_drivers {
-            Some((_, list)) => std::env::split_paths(list)
-                .filter(|path| path.exists())
-                .collect(),
+            Some((_, list)) => std::env::split_paths(list).filter(|path| path.exists()).collect(),
             None => self.vulkan_files("icd.d", |_| true),
         }
     }
@@ -67,17 +53,11 @@ impl Machine {
     }
 
     fn vulkan_files(&self, kind: &str, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-        let folders = VULKAN_FOLDERS
-            .iter()
-            .map(|folder| self.root.join(folder).join(kind));
+        let folders = VULKAN_FOLDERS.iter().map(|folder| self.root.join(folder).join(kind));
         let mut files: Vec<PathBuf> = folders.flat_map(|folder| entries(&folder)).collect();
         files.retain(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "json")
-                && path
-                    .file_name()
-                    .and_then(|name| name.to_str())
-                    .is_some_and(&wanted)
+            path.extension().is_some_and(|extension| extension == "json")
+                && path.file_name().and_then(|name| name.to_str()).is_some_and(&wanted)
         });
         files.sort();
         files
@@ -85,11 +65,7 @@ impl Machine {
 
     /// The SwiftShader that `xtask` keeps in the cache.
     pub fn swiftshader(&self) -> Option<PathBuf> {
-        let file = self
-            .cache
-            .as_ref()?
-            .join("swiftshader")
-            .join("vk_swiftshader_icd.json");
+        let file = self.cache.as_ref()?.join("swiftshader").join("vk_swiftshader_icd.json");
         file.is_file().then_some(file)
     }
 
@@ -101,21 +77,13 @@ impl Machine {
     pub fn program(&self, name: &str) -> Option<PathBuf> {
         let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
         std::env::split_paths(&self.path)
-            .map(|folder| {
-                self.root
-                    .join(folder.strip_prefix("/").unwrap_or(&folder))
-                    .join(&file)
-            })
+            .map(|folder| self.root.join(folder.strip_prefix("/").unwrap_or(&folder)).join(&file))
             .find(|path| path.symlink_metadata().is_ok())
     }
 
     /// The worker that a sweep would start.
     pub fn worker(&self) -> Option<PathBuf> {
-        Some(
-            self.program_folder
-                .as_ref()?
-                .join(format!("tilesmith-worker{}", std::env::consts::EXE_SUFFIX)),
-        )
+        Some(self.program_folder.as_ref()?.join(format!("tilesmith-worker{}", std::env::consts::EXE_SUFFIX)))
     }
 }
 
@@ -145,15 +113,9 @@ mod tests {
     #[test]
     fn only_the_home_folder_is_abbreviated() {
         let home = Path::new("/home/ada");
-        assert_eq!(
-            abbreviated(Path::new("/home/ada/.cache/x"), Some(home)),
-            "~/.cache/x"
-        );
+        assert_eq!(abbreviated(Path::new("/home/ada/.cache/x"), Some(home)), "~/.cache/x");
         assert_eq!(abbreviated(home, Some(home)), "~");
-        assert_eq!(
-            abbreviated(Path::new("/home/adam/x"), Some(home)),
-            "/home/adam/x"
-        );
+        assert_eq!(abbreviated(Path::new("/home/adam/x"), Some(home)), "/home/adam/x");
         assert_eq!(abbreviated(Path::new("/etc"), None), "/etc");
     }
 }

@@ -67,31 +67,11 @@ pub struct Missing {
 /// Programs with their Debian packages, what they are for, and whether anything needs them once shaderc is built.
 const PROGRAMS: [(&str, &str, &str, Use); 6] = [
     ("rustc", "", "builds tilesmith", Use::Build),
-    (
-        "g++",
-        "g++",
-        "links shaderc; compiles emitted tables in tests",
-        Use::Build,
-    ),
-    (
-        "cmake",
-        "cmake",
-        "builds shaderc, once a machine",
-        Use::Shaderc,
-    ),
+    ("g++", "g++", "links shaderc; compiles emitted tables in tests", Use::Build),
+    ("cmake", "cmake", "builds shaderc, once a machine", Use::Shaderc),
     ("git", "git", "builds shaderc, once a machine", Use::Shaderc),
-    (
-        "python3",
-        "python3",
-        "builds shaderc, once a machine",
-        Use::Shaderc,
-    ),
-    (
-        "clang++",
-        "clang",
-        "compiles emitted tables in tests",
-        Use::Optional,
-    ),
+    ("python3", "python3", "builds shaderc, once a machine", Use::Shaderc),
+    ("clang++", "clang", "compiles emitted tables in tests", Use::Optional),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,19 +86,12 @@ impl Report {
     pub fn examine(machine: &Machine, project: &Path) -> Self {
         let answer = match machine.worker() {
             Some(worker) => devices::ask(&worker),
-            None => Err(
-                "this program does not know where it lies, and so not where the worker is"
-                    .to_owned(),
-            ),
+            None => Err("this program does not know where it lies, and so not where the worker is".to_owned()),
         };
         Self::from_answer(machine, project, answer)
     }
 
-    fn from_answer(
-        machine: &Machine,
-        project: &Path,
-        answer: Result<Vec<Capabilities>, String>,
-    ) -> Self {
+    fn from_answer(machine: &Machine, project: &Path, answer: Result<Vec<Capabilities>, String>) -> Self {
         let (devices, device_problem) = match answer {
             Ok(devices) => (devices, None),
             Err(problem) => (Vec::new(), Some(problem)),
@@ -134,10 +107,7 @@ impl Report {
                 .collect(),
             shaderc: shaderc(machine),
             driver_files: machine.driver_files(),
-            drivers_chosen_by: machine
-                .chosen_drivers
-                .as_ref()
-                .map(|(name, _)| (*name).to_owned()),
+            drivers_chosen_by: machine.chosen_drivers.as_ref().map(|(name, _)| (*name).to_owned()),
             swiftshader: machine.swiftshader().into_iter().collect(),
             validation_layers: machine.validation_layers(),
             devices,
@@ -152,12 +122,7 @@ impl Report {
     fn find_missing(&self, machine: &Machine) -> Vec<Missing> {
         let mut missing = Vec::new();
         let mut lacks = |needed: bool, what: &str, why: &str, mend: String| {
-            missing.push(Missing {
-                what: what.to_owned(),
-                why: why.to_owned(),
-                mend,
-                needed,
-            });
+            missing.push(Missing { what: what.to_owned(), why: why.to_owned(), mend, needed });
         };
         if let Some(problem) = &self.device_problem {
             let worker_is_there = machine.worker().is_some_and(|worker| worker.is_file());
@@ -181,12 +146,7 @@ impl Report {
             }
         }
         if self.shaderc.is_empty() {
-            lacks(
-                false,
-                "shaderc in the cache",
-                "tilesmith cannot be built again",
-                "cargo xtask setup".to_owned(),
-            );
+            lacks(false, "shaderc in the cache", "tilesmith cannot be built again", "cargo xtask setup".to_owned());
         }
         for (program, (name, package, used_for, usage)) in self.programs.iter().zip(PROGRAMS) {
             let unused = usage == Use::Shaderc && !self.shaderc.is_empty();
@@ -202,12 +162,7 @@ impl Report {
         }
         if machine.has_apt() {
             if machine.lavapipe_files().is_empty() {
-                lacks(
-                    false,
-                    "lavapipe",
-                    "`cargo xtask ci` tests on it",
-                    apt_install("mesa-vulkan-drivers"),
-                );
+                lacks(false, "lavapipe", "`cargo xtask ci` tests on it", apt_install("mesa-vulkan-drivers"));
             }
             if self.swiftshader.is_empty() {
                 let mend = "cargo xtask setup --ci".to_owned();
@@ -215,12 +170,7 @@ impl Report {
             }
             if self.validation_layers.is_empty() {
                 let mend = apt_install("vulkan-validationlayers");
-                lacks(
-                    false,
-                    "validation layers",
-                    "they check tilesmith's own Vulkan calls",
-                    mend,
-                );
+                lacks(false, "validation layers", "they check tilesmith's own Vulkan calls", mend);
             }
         }
         missing.sort_by_key(|missing| !missing.needed);
@@ -232,16 +182,10 @@ impl Project {
     fn at(path: &Path) -> Self {
         let results = path.join("results");
         let with_extension = |folder: PathBuf, extension: &str| -> Vec<PathBuf> {
-            entries(&folder)
-                .into_iter()
-                .filter(|path| path.extension().is_some_and(|e| e == extension))
-                .collect()
+            entries(&folder).into_iter().filter(|path| path.extension().is_some_and(|e| e == extension)).collect()
         };
-        let is_hidden = |path: &PathBuf| {
-            path.file_name()
-                .and_then(|name| name.to_str())
-                .is_some_and(|name| name.starts_with('.'))
-        };
+        let is_hidden =
+            |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with('.'));
         Self {
             path: std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()),
             has_matrix: path.join("variants.yaml").is_file(),
@@ -263,18 +207,10 @@ fn shaderc(machine: &Machine) -> Vec<Library> {
     entries(cache)
         .into_iter()
         .filter_map(|folder| {
-            let version = folder
-                .file_name()?
-                .to_str()?
-                .strip_prefix("shaderc-")?
-                .to_owned();
+            let version = folder.file_name()?.to_str()?.strip_prefix("shaderc-")?.to_owned();
             let path = folder.join("lib").join("libshaderc_combined.a");
             let size_bytes = path.metadata().ok()?.len();
-            Some(Library {
-                version,
-                path,
-                size_bytes,
-            })
+            Some(Library { version, path, size_bytes })
         })
         .collect()
 }
@@ -285,11 +221,7 @@ fn apt_install(packages: &str) -> String {
 
 /// The first dotted number that the program says of itself, else `found`.
 fn version(program: &Path) -> String {
-    let output = Command::new(program)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output();
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output();
     let said = output.map(|output| output.stdout).unwrap_or_default();
     dotted_number(&String::from_utf8_lossy(&said)).unwrap_or_else(|| "found".to_owned())
 }
@@ -297,11 +229,7 @@ fn version(program: &Path) -> String {
 fn dotted_number(text: &str) -> Option<String> {
     text.split(|c: char| c.is_whitespace() || c == '(' || c == ')')
         .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
-        .map(|word| {
-            word.chars()
-                .take_while(|c| c.is_ascii_digit() || *c == '.')
-                .collect()
-        })
+        .map(|word| word.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect())
 }
 
 #[cfg(test)]
@@ -336,46 +264,25 @@ mod tests {
             .map(|missing| (missing.mend.as_str(), missing.needed))
     }
 
-    const DEBIAN: [&str; 3] = [
-        "etc/debian_version",
-        "usr/bin/apt-get",
-        "programs/tilesmith-worker",
-    ];
+    const DEBIAN: [&str; 3] = ["etc/debian_version", "usr/bin/apt-get", "programs/tilesmith-worker"];
 
     #[test]
     fn a_bare_debian_gets_one_command_for_each_missing_thing() {
         let root = tempfile::tempdir().unwrap();
         let machine = machine(root.path(), &DEBIAN);
         let report = Report::from_answer(&machine, root.path(), Err("no Vulkan loader".to_owned()));
-        let device = Some((
-            "sudo apt-get install -y libvulkan1 mesa-vulkan-drivers",
-            true,
-        ));
+        let device = Some(("sudo apt-get install -y libvulkan1 mesa-vulkan-drivers", true));
         assert_eq!(mend(&report, "a Vulkan device"), device);
-        assert_eq!(
-            mend(&report, "cmake"),
-            Some(("sudo apt-get install -y cmake", false))
-        );
-        assert_eq!(
-            mend(&report, "shaderc in the cache"),
-            Some(("cargo xtask setup", false))
-        );
+        assert_eq!(mend(&report, "cmake"), Some(("sudo apt-get install -y cmake", false)));
+        assert_eq!(mend(&report, "shaderc in the cache"), Some(("cargo xtask setup", false)));
         assert!(report.missing[0].needed, "what is needed comes first");
     }
 
     #[test]
     fn what_builds_shaderc_is_not_missed_once_it_is_built() {
         let root = tempfile::tempdir().unwrap();
-        let files = [
-            &DEBIAN[..],
-            &["cache/shaderc-0.10.1/lib/libshaderc_combined.a"],
-        ]
-        .concat();
-        let report = Report::from_answer(
-            &machine(root.path(), &files),
-            root.path(),
-            Err(String::new()),
-        );
+        let files = [&DEBIAN[..], &["cache/shaderc-0.10.1/lib/libshaderc_combined.a"]].concat();
+        let report = Report::from_answer(&machine(root.path(), &files), root.path(), Err(String::new()));
         assert_eq!(report.shaderc[0].version, "0.10.1");
         assert_eq!(mend(&report, "cmake"), None);
         assert!(mend(&report, "g++").is_some());
@@ -387,25 +294,15 @@ mod tests {
         let mut machine = machine(root.path(), &DEBIAN);
         machine.chosen_drivers = Some(("VK_DRIVER_FILES", "/nonexistent.json".into()));
         let report = Report::from_answer(&machine, root.path(), Err("no device".to_owned()));
-        assert_eq!(
-            mend(&report, "a Vulkan device"),
-            Some(("unset VK_DRIVER_FILES", true))
-        );
+        assert_eq!(mend(&report, "a Vulkan device"), Some(("unset VK_DRIVER_FILES", true)));
         assert!(report.driver_files.is_empty());
     }
 
     #[test]
     fn without_the_worker_the_worker_is_what_is_missing() {
         let root = tempfile::tempdir().unwrap();
-        let report = Report::from_answer(
-            &machine(root.path(), &[]),
-            root.path(),
-            Err("does not start".to_owned()),
-        );
-        assert_eq!(
-            mend(&report, "tilesmith-worker beside tilesmith"),
-            Some(("cargo xtask setup", true))
-        );
+        let report = Report::from_answer(&machine(root.path(), &[]), root.path(), Err("does not start".to_owned()));
+        assert_eq!(mend(&report, "tilesmith-worker beside tilesmith"), Some(("cargo xtask setup", true)));
         assert_eq!(mend(&report, "a Vulkan device"), None);
     }
 
@@ -423,14 +320,8 @@ mod tests {
         machine(root.path(), &files);
         let project = Project::at(root.path());
         assert!(project.has_matrix);
-        assert_eq!(
-            project.results,
-            [root.path().join("results/cpu-x-1/quick.csv")]
-        );
-        assert_eq!(
-            project.tables,
-            [root.path().join("results/tables/conv2d_pw.json")]
-        );
+        assert_eq!(project.results, [root.path().join("results/cpu-x-1/quick.csv")]);
+        assert_eq!(project.tables, [root.path().join("results/tables/conv2d_pw.json")]);
         assert_eq!(project.journals.len(), 1);
         assert!(!Project::at(&root.path().join("absent")).has_matrix);
     }

@@ -1,0 +1,248 @@
+//! Saving a sweep as its three files. Rows pass by one at a time, so a sweep of half a million candidates needs no
+//! more memory than the rows that a person reads.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+use zstd::stream::write::Encoder;
+
+use super::provenance::Tally;
+use super::readable::Readable;
+use super::sheet::{Header, SheetWriter};
+use super::{Provenance, ResultsError, Row};
+
+pub(super) const CSV: &str = ".csv";
+pub(super) const FULL: &str = ".full.csv.zst";
+pub(super) const YAML: &str = ".yaml";
+/// Compresses such text tenfold at 100 MB/s; higher levels gain a few percent for many times the time.
+const ZSTD_LEVEL: i32 = 9;
+const MAX_NAME_CHARS: usize = 100;
+
+/// What to do when this sweep is already there for this device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    Replace,
+    /// Keep it, and write `<sweep>@2`, `@3` and so on.
+    Number,
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    /// The sweep's name with its number, such as `quick@2`.
+    pub name: String,
+    pub csv: PathBuf,
+    pub full: PathBuf,
+    pub yaml: PathBuf,
+    pub n_readable: usize,
+    pub n_rows: usize,
+}
+
+/// Saves a sweep that is in memory under `folder` (`results/<device>`).
+pub fn save(folder: &Path, sweep: &str, rows: &[Row], provenance: &Provenance, repeat: Repeat) -> Result<Saved, ResultsError> {
+    let mut saver = Saver::begin(folder, sweep, Header::of(rows), repeat)?;
+    rows.iter().try_for_each(|row| saver.push(row))?;
+    saver.finish(provenance)
+}
+
+/// The same, with the rows in pieces, so that they need not be in memory together. The first piece has all case fields
+/// and axes of the others.
+pub fn save_pieces(
+    folder: &Path,
+    sweep: &str,
+    pieces: impl IntoIterator<Item = Vec<Row>>,
+    provenance: &Provenance,
+    repeat: Repeat,
+) -> Result<Saved, ResultsError> {
+    let mut pieces = pieces.into_iter();
+    let first = pieces.next().unwrap_or_default();
+    let mut saver = Saver::begin(folder, sweep, Header::of(&first), repeat)?;
+    for piece in std::iter::once(first).chain(pieces) {
+        piece.iter().try_for_each(|row| saver.push(row))?;
+    }
+    saver.finish(provenance)
+}
+
+/// A sweep on its way to disk. Nothing bears its name before [`Saver::finish`]; dropped early, it leaves nothing.
+pub struct Saver {
+    folder: PathBuf,
+    name: String,
+    header: Header,
+    full: SheetWriter<Encoder<'static, NamedTempFile>>,
+    shown: Readable,
+    tally: Tally,
+    n_rows: usize,
+}
+
+impl Saver {
+    /// `header` names all case fields and axes that rows will have, in the order of their columns.
+    pub fn begin(folder: &Path, sweep: &str, header: Header, repeat: Repeat) -> Result<Self, ResultsError> {
+        let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if sweep.is_empty() || sweep.len() > MAX_NAME_CHARS || sweep.starts_with('.') || !sweep.chars().all(safe) {
+            return Err(ResultsError::SweepName { name: sweep.to_string() });
+        }
+        fs::create_dir_all(folder).map_err(|e| ResultsError::write(folder, e))?;
+        let name = match repeat {
+            Repeat::Replace => sweep.to_string(),
+            Repeat::Number => free_name(folder, sweep),
+        };
+        let path = folder.join(format!("{name}{FULL}"));
+        let fault = |e| ResultsError::write(&path, e);
+        let encoder = Encoder::new(file_beside(folder).map_err(fault)?, ZSTD_LEVEL).map_err(fault)?;
+        let full = SheetWriter::new(encoder, header.clone()).map_err(|e| e.at(&path))?;
+        let folder = folder.to_path_buf();
+        Ok(Self { folder, name, header, full, shown: Readable::default(), tally: Tally::default(), n_rows: 0 })
+    }
+
+    pub fn push(&mut self, row: &Row) -> Result<(), ResultsError> {
+        self.full.write(row).map_err(|e| e.at(&self.folder.join(format!("{}{FULL}", self.name))))?;
+        self.shown.offer(row);
+        self.tally.add(row);
+        self.n_rows += 1;
+        Ok(())
+    }
+
+    /// Counts of verdicts and agreement on I1 are taken from the rows. The readable CSV comes last: whoever sees it
+    /// finds the others.
+    pub fn finish(self, provenance: &Provenance) -> Result<Saved, ResultsError> {
+        let path = |suffix: &str| self.folder.join(format!("{}{suffix}", self.name));
+        let (full, yaml, csv) = (path(FULL), path(YAML), path(CSV));
+        let provenance = Provenance { verdicts: self.tally.verdicts(), i1: self.tally.i1(), ..provenance.clone() };
+        let yaml_text = provenance.to_yaml(&yaml)?;
+
+        let encoder = self.full.finish().map_err(|e| e.at(&full))?;
+        let full_file = encoder.finish().map_err(|e| ResultsError::write(&full, e))?;
+
+        let yaml_fault = |e| ResultsError::write(&yaml, e);
+        let mut yaml_file = file_beside(&self.folder).map_err(yaml_fault)?;
+        yaml_file.write_all(yaml_text.as_bytes()).map_err(yaml_fault)?;
+
+        let csv_file = file_beside(&self.folder).map_err(|e| ResultsError::write(&csv, e))?;
+        let mut writer = SheetWriter::new(csv_file, self.header).map_err(|e| e.at(&csv))?;
+        let shown = self.shown.into_rows();
+        shown.iter().try_for_each(|row| writer.write(row)).map_err(|e| e.at(&csv))?;
+        let csv_file = writer.finish().map_err(|e| e.at(&csv))?;
+
+        // All three are on disk before the first gets its name: a full disk leaves the old ones together.
+        let files = [(full_file, &full), (yaml_file, &yaml), (csv_file, &csv)];
+        for (file, path) in &files {
+            file.as_file().sync_all().map_err(|e| ResultsError::write(path, e))?;
+        }
+        for (file, path) in files {
+            file.persist(path).map_err(|e| ResultsError::write(path, e.error))?;
+        }
+        Ok(Saved { name: self.name, csv, full, yaml, n_readable: shown.len(), n_rows: self.n_rows })
+    }
+}
+
+fn free_name(folder: &Path, sweep: &str) -> String {
+    let taken = |name: &str| [CSV, FULL, YAML].iter().any(|suffix| folder.join(format!("{name}{suffix}")).exists());
+    if !taken(sweep) {
+        return sweep.to_string();
+    }
+    (2u32..).map(|n| format!("{sweep}@{n}")).find(|name| !taken(name)).unwrap_or_else(|| sweep.to_string())
+}
+
+/// A half-written file never bears the name: a full disk or a kill leaves what was there before.
+fn file_beside(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".writing-");
+    // A temporary file is private; a committed one is for everybody (less what the umask takes away).
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::ResultSet;
+    use crate::results::provenance::tests::provenance;
+    use crate::results::row::tests::row;
+
+    fn many() -> Vec<Row> {
+        (0..50).map(|i| Row { time_ns: Some(1000.0 + f64::from(i)), ..row("c", &format!("v{i}")) }).collect()
+    }
+
+    #[test]
+    fn a_saved_sweep_loads_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let device = folder.path().join("mesa-llvmpipe-22-3-6");
+        let saved = save(&device, "quick", &many(), &provenance(), Repeat::Replace).unwrap();
+        assert_eq!((saved.n_readable, saved.n_rows), (5, 50));
+        assert_eq!(fs::read_to_string(&saved.csv).unwrap().lines().count(), 6);
+        for path in [&device, &saved.csv, &saved.full] {
+            let set = ResultSet::load(path).unwrap();
+            assert_eq!(set.rows, many());
+            assert!(set.is_complete());
+            let read = set.provenance().unwrap();
+            assert_eq!((read.verdicts["admitted"], read.i1["c"].agree), (50, 50));
+            assert_eq!(read.device, provenance().device);
+        }
+        fs::remove_file(&saved.full).unwrap();
+        let shown = ResultSet::load(&device).unwrap();
+        assert_eq!((shown.rows.len(), shown.is_complete()), (5, false));
+        let left: Vec<_> = fs::read_dir(&device).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 2, "nothing half-written stays: {left:?}");
+    }
+
+    #[test]
+    fn a_repeat_is_numbered_only_when_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let names: Vec<String> = [Repeat::Number, Repeat::Replace, Repeat::Number, Repeat::Number]
+            .map(|repeat| save(folder.path(), "quick", &many(), &provenance(), repeat).unwrap().name)
+            .into();
+        assert_eq!(names, ["quick", "quick", "quick@2", "quick@3"]);
+        let sources: Vec<String> = ResultSet::load(folder.path()).unwrap().sources.into_iter().map(|s| s.name).collect();
+        assert_eq!(sources, ["quick", "quick@2", "quick@3"]);
+    }
+
+    #[test]
+    fn a_name_cannot_leave_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["../quick", "", ".hidden", "a/b", "a b", "quick@2", "a\\b"] {
+            let error = save(folder.path(), name, &many(), &provenance(), Repeat::Replace).unwrap_err();
+            assert!(matches!(error, ResultsError::SweepName { .. }), "{name:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_write_that_fails_names_the_file_and_keeps_the_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("blocked"), "a file where a folder is wanted").unwrap();
+        let error = save(&folder.path().join("blocked"), "quick", &many(), &provenance(), Repeat::Replace).unwrap_err();
+        assert!(error.is_system() && error.to_string().contains("blocked"), "{error}");
+
+        save(folder.path(), "quick", &many(), &provenance(), Repeat::Replace).unwrap();
+        let mut bad = many();
+        bad[3].case_fields.insert("kernel".into(), 1);
+        save(folder.path(), "quick", &bad, &provenance(), Repeat::Replace).unwrap_err();
+        assert_eq!(ResultSet::load(folder.path()).unwrap().rows, many());
+    }
+
+    #[test]
+    fn a_sweep_that_is_given_up_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut saver = Saver::begin(folder.path(), "quick", Header::of(&many()), Repeat::Replace).unwrap();
+        saver.push(&many()[0]).unwrap();
+        let mut other = many()[1].clone();
+        other.axes.insert("swizzle".into(), "on".into());
+        let error = saver.push(&other).unwrap_err().to_string();
+        assert!(error.contains("swizzle") && error.contains("no column"), "{error}");
+        drop(saver);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn pieces_make_the_same_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = save(folder.path(), "whole", &many(), &provenance(), Repeat::Replace).unwrap();
+        let pieces = many().chunks(7).map(<[Row]>::to_vec).collect::<Vec<_>>();
+        let pieced = save_pieces(folder.path(), "pieced", pieces, &provenance(), Repeat::Replace).unwrap();
+        for (a, b) in [(&whole.csv, &pieced.csv), (&whole.full, &pieced.full), (&whole.yaml, &pieced.yaml)] {
+            assert_eq!(fs::read(a).unwrap(), fs::read(b).unwrap(), "{}", b.display());
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! How far a sweep is, on stderr: a bar on a terminal, else a plain line now and then. Reads the state,
+//! changes nothing.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::journal::{Entry, Header};
+use super::session::{Watch, describe_candidate};
+use super::state::{State, Step};
+use crate::verify::Status;
+
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    began: Instant,
+    last_line: Option<Instant>,
+    n_done_at_start: usize,
+    n_done: usize,
+    n_all: usize,
+    phase: String,
+    counts: [usize; 4],
+    best: Option<(f64, u32)>,
+}
+
+impl Progress {
+    pub fn new() -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(0);
+            let template = "{bar:24} {percent:>3}% {msg}";
+            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        Self {
+            bar,
+            began: Instant::now(),
+            last_line: None,
+            n_done_at_start: 0,
+            n_done: 0,
+            n_all: 0,
+            phase: String::new(),
+            counts: [0; 4],
+            best: None,
+        }
+    }
+
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn count(&mut self, status: Status) {
+        let at = match status {
+            Status::Admitted => 0,
+            Status::Rejected => 1,
+            Status::Unstable => 2,
+            Status::Inapplicable | Status::Untested => 3,
+        };
+        self.counts[at] += 1;
+    }
+
+    /// From the candidates verified in this sitting; timing takes its share of each case along.
+    fn eta(&self) -> Option<Duration> {
+        let n_here = self.n_done.saturating_sub(self.n_done_at_start);
+        if n_here == 0 || self.n_done >= self.n_all {
+            return None;
+        }
+        let left = (self.n_all - self.n_done) as f64 / n_here as f64;
+        Some(self.began.elapsed().mul_f64(left.min(1e6)))
+    }
+
+    fn message(&self, state: &State) -> String {
+        let n_cases = state.records.n_cases();
+        let case = (state.current_case() + 1).min(n_cases);
+        let [admitted, rejected, unstable, other] = self.counts;
+        let mut text = format!("case {case}/{n_cases} {}, {}/{} verified", self.phase, self.n_done, self.n_all);
+        text += &format!(" ({admitted} admitted, {rejected} rejected, {unstable} unstable, {other} other)");
+        if let Some((ns, _)) = self.best {
+            text += &format!(", best {}", duration_ns(ns));
+        }
+        if let Some(eta) = self.eta() {
+            text += &format!(", about {} left", duration_s(eta.as_secs_f64()));
+        }
+        text
+    }
+
+    fn show(&mut self, state: &State) {
+        let message = self.message(state);
+        if let Some(bar) = &self.bar {
+            bar.set_length(self.n_all as u64);
+            bar.set_position(self.n_done as u64);
+            bar.set_message(message);
+        } else if self.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY) {
+            eprintln!("[{}] {message}", duration_s(self.began.elapsed().as_secs_f64()));
+            self.last_line = Some(Instant::now());
+        }
+    }
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Watch for Progress {
+    fn began(&mut self, header: &Header, state: &State) {
+        let manifest = &state.manifest;
+        self.note(&format!(
+            "sweep {} of {} on {} ({}): {} candidates of {} variants, {} cases, timer {}",
+            manifest.sweep,
+            manifest.kernel,
+            header.device.name,
+            header.device.driver_info,
+            manifest.candidates.len(),
+            manifest.variants.len(),
+            manifest.cases.len(),
+            header.timer
+        ));
+        (self.n_done, self.n_all) = state.n_verified();
+        self.n_done_at_start = self.n_done;
+        self.began = Instant::now();
+        for case in 0..state.records.n_cases() {
+            for candidate in 0..state.records.n_candidates() {
+                if let Some(status) = state.records.get(case, candidate).status {
+                    self.count(status);
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, state: &State, step: &Step) {
+        let class = |candidates: &[usize]| {
+            let given = candidates.first().map(|&c| state.given_of(c)).unwrap_or(0);
+            state.manifest.given.get(given).map_or("", |g| g.id.as_str()).to_owned()
+        };
+        self.phase = match step {
+            Step::Verify { candidates, .. } => format!("verify {}", class(candidates)),
+            Step::Time { case, given, candidates, .. } => {
+                let round = state.race(*case, *given).map_or(0, |race| race.rounds + 1);
+                let live = state.race(*case, *given).map_or(0, |race| race.live.len());
+                format!("time {} round {round}, {live} live", class(candidates))
+            }
+            Step::Replay { candidate, case, .. } => {
+                let id = &state.manifest.cases[*case].case.id;
+                format!("replay finalist {} on {id}", describe_candidate(state, *candidate))
+            }
+            Step::Finished | Step::GiveUp(_) => String::new(),
+        };
+        self.show(state);
+    }
+
+    fn entry(&mut self, state: &State, entry: &Entry) {
+        if let Entry::Verified(case, candidate, verdict, ..) = entry {
+            self.n_done += 1;
+            self.count(verdict.as_ref().map_or(Status::Admitted, |v| v.status));
+            if let Some(ns) = state.records.get(*case, *candidate).probe_ns().filter(|_| verdict.is_none()) {
+                let case = *case as u32;
+                self.best = match self.best {
+                    Some((best, at)) if at == case => Some((best.min(ns), case)),
+                    _ => Some((ns, case)),
+                };
+            }
+            self.show(state);
+        }
+    }
+
+    fn note(&mut self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("{text}")),
+            None => eprintln!("{text}"),
+        }
+    }
+}
+
+/// `2.5 us`
+pub fn duration_ns(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ns if ns < 1e3 => (ns, "ns"),
+        ns if ns < 1e6 => (ns / 1e3, "us"),
+        ns if ns < 1e9 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    let digits = if value < 10.0 { 2 } else if value < 100.0 { 1 } else { 0 };
+    format!("{value:.digits$} {unit}")
+}
+
+/// `42 s`, `3m 05s`
+pub fn duration_s(seconds: f64) -> String {
+    let whole = seconds.max(0.0).round() as u64;
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{}m {:02}s", whole / 60, whole % 60),
+        _ => format!("{}h {:02}m", whole / 3600, whole / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_well() {
+        assert_eq!(duration_ns(999.0), "999 ns");
+        assert_eq!(duration_ns(2_500.0), "2.50 us");
+        assert_eq!(duration_ns(25_400_000.0), "25.4 ms");
+        assert_eq!(duration_s(59.4), "59 s");
+        assert_eq!(duration_s(185.0), "3m 05s");
+        assert_eq!(duration_s(7_260.0), "2h 01m");
+    }
+}

@@ -1,0 +1,416 @@
+//! The end of a sweep in numbers: verdicts, winners, agreement on small integers, where the time went.
+//! One structure, printed as text for people or as JSON; owns no statistics.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::rows::{SavedSweep, Standings, overhead_share};
+use super::session::{Ending, Outcome};
+use super::state::State;
+use crate::verify::{Status, Verdict};
+
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    pub sweep: String,
+    pub kernel: String,
+    pub device: String,
+    /// `complete`, `wall`, `interrupted`, `gave_up`
+    pub ending: &'static str,
+    pub why: Option<String>,
+    pub n_candidates: usize,
+    pub n_cases: usize,
+    pub verdicts: Vec<VerdictCount>,
+    pub winners: Vec<Winner>,
+    pub finalists: Vec<Finalist>,
+    pub i1: Agreement,
+    pub time: TimeUse,
+    pub files: Vec<String>,
+    pub journal: String,
+}
+
+#[derive(Debug, Serialize)]
+pub struct VerdictCount {
+    /// Such as `rejected(race)`.
+    pub verdict: String,
+    pub n: usize,
+    /// One of them.
+    pub example: Option<Example>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Example {
+    pub case: String,
+    pub variant: String,
+    pub local: [u32; 3],
+    pub detail: String,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Winner {
+    pub case: String,
+    pub given: String,
+    pub variant: String,
+    pub local: [u32; 3],
+    pub time_ns: Option<f64>,
+    /// Over the incumbent, in the rounds; below 1 is faster.
+    pub ratio: Option<f64>,
+    pub ratio_lo: Option<f64>,
+    pub ratio_hi: Option<f64>,
+    pub holdout: Option<f64>,
+    pub n_tied: usize,
+    pub rounds: u32,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Finalist {
+    pub given: String,
+    pub variant: String,
+    pub local: [u32; 3],
+    /// Fewest replays over the cases it was admitted on.
+    pub replays: u32,
+    pub n_cases: usize,
+}
+
+/// Whether all candidates that ran agree bit for bit on small integers, case by case.
+#[derive(Debug, Default, Serialize)]
+pub struct Agreement {
+    pub n_variants: BTreeMap<String, usize>,
+    pub is_identical: bool,
+    /// Candidates whose hash differs from the most frequent one of their case.
+    pub n_differing: usize,
+    /// What the most frequent hash is by case.
+    pub hashes: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct TimeUse {
+    pub wall_s: f64,
+    pub total_wall_s: f64,
+    pub device_s: f64,
+    pub compile_s: f64,
+    pub orders_s: f64,
+    /// Share of the orders' time, after compiling, in which the device did not work.
+    pub overhead_share: Option<f64>,
+    pub n_worker_deaths: u32,
+    pub n_blocks_redone: u32,
+    pub n_samples: usize,
+    /// Samples taken, of those that timing every admitted candidate for all rounds would take.
+    pub sample_share: Option<f64>,
+}
+
+fn verdict_name(verdict: &Verdict) -> String {
+    let name = |value: serde_json::Result<serde_json::Value>| {
+        value.ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+    };
+    let status = name(serde_json::to_value(verdict.status));
+    match verdict.kind {
+        Some(kind) => format!("{status}({})", name(serde_json::to_value(kind))),
+        None => status,
+    }
+}
+
+impl Summary {
+    pub fn of(outcome: &Outcome, saved: Option<&SavedSweep>) -> Summary {
+        let state = &outcome.state;
+        let manifest = &state.manifest;
+        let (ending, why) = match &outcome.ending {
+            Ending::Complete => ("complete", None),
+            Ending::Wall => ("wall", None),
+            Ending::Interrupted => ("interrupted", None),
+            Ending::GaveUp(why) => ("gave_up", Some(why.clone())),
+        };
+        let (n_samples, n_exhaustive) = state.n_samples();
+        let files = saved.map(|s| [&s.results.csv, &s.results.full, &s.results.yaml, &s.facts].map(|p| p.display().to_string()));
+        Summary {
+            sweep: manifest.sweep.clone(),
+            kernel: manifest.kernel.clone(),
+            device: format!("{} ({})", outcome.header.device.name, outcome.header.device.driver_info),
+            ending,
+            why,
+            n_candidates: manifest.candidates.len(),
+            n_cases: manifest.cases.len(),
+            verdicts: verdicts(state),
+            winners: winners(state),
+            finalists: finalists(state),
+            i1: agreement(state),
+            time: TimeUse {
+                wall_s: outcome.wall.as_secs_f64(),
+                total_wall_s: outcome.total_wall_s,
+                device_s: state.spent.device_ns as f64 / 1e9,
+                compile_s: state.spent.compile_ns as f64 / 1e9,
+                orders_s: state.spent.wall_ns as f64 / 1e9,
+                overhead_share: overhead_share(state),
+                n_worker_deaths: state.n_deaths,
+                n_blocks_redone: state.n_redone(),
+                n_samples,
+                sample_share: (n_exhaustive > 0).then(|| n_samples as f64 / n_exhaustive as f64),
+            },
+            files: files.map(Vec::from).unwrap_or_default(),
+            journal: outcome.journal.display().to_string(),
+        }
+    }
+
+    pub fn n_admitted(&self) -> usize {
+        self.verdicts.iter().filter(|v| v.verdict == "admitted").map(|v| v.n).sum()
+    }
+}
+
+fn verdicts(state: &State) -> Vec<VerdictCount> {
+    let manifest = &state.manifest;
+    let mut counts: BTreeMap<(Status, String), (usize, Option<(usize, usize)>)> = BTreeMap::new();
+    for case in 0..state.records.n_cases() {
+        for candidate in 0..state.records.n_candidates() {
+            let record = state.records.get(case, candidate);
+            let status = record.status.unwrap_or(Status::Untested);
+            // The full verdict is made only where it is the first of its kind.
+            let kind = record.kind.or((record.status.is_none()).then_some(crate::verify::Kind::NotReached));
+            let name = verdict_name(&Verdict { status, kind, detail: String::new() });
+            let entry = counts.entry((status, name)).or_insert((0, Some((case, candidate))));
+            entry.0 += 1;
+        }
+    }
+    let count = |((status, verdict), (n, first)): ((Status, String), (usize, Option<(usize, usize)>))| {
+        let shown = first.filter(|_| status != Status::Admitted);
+        let example = shown.map(|(case, candidate)| {
+            let c = &manifest.candidates[candidate];
+            Example {
+                case: manifest.cases[case].case.id.clone(),
+                variant: manifest.variants[c.variant].variant.name.clone(),
+                local: c.local,
+                detail: state.records.verdict(case, candidate).detail,
+            }
+        });
+        VerdictCount { verdict, n, example }
+    };
+    counts.into_iter().map(count).collect()
+}
+
+fn winners(state: &State) -> Vec<Winner> {
+    let manifest = &state.manifest;
+    let mut winners = Vec::new();
+    for (case, sweep_case) in manifest.cases.iter().enumerate() {
+        for (given, class) in manifest.given.iter().enumerate() {
+            let Some(winner) = state.race(case, given).and_then(|race| race.winner) else { continue };
+            if !state.records.get(case, winner as usize).is_admitted() {
+                continue;
+            }
+            let standings = Standings::new(state, case, given);
+            let timed = standings.timed(winner);
+            let candidate = &manifest.candidates[winner as usize];
+            winners.push(Winner {
+                case: sweep_case.case.id.clone(),
+                given: class.id.clone(),
+                variant: manifest.variants[candidate.variant].variant.name.clone(),
+                local: candidate.local,
+                time_ns: timed.time_ns,
+                ratio: timed.ratio,
+                ratio_lo: timed.ratio_lo,
+                ratio_hi: timed.ratio_hi,
+                holdout: timed.holdout,
+                n_tied: standings.n_tied(),
+                rounds: timed.rounds,
+            });
+        }
+    }
+    winners
+}
+
+fn finalists(state: &State) -> Vec<Finalist> {
+    let manifest = &state.manifest;
+    let mut finalists = Vec::new();
+    for (given, class) in manifest.given.iter().enumerate() {
+        for &candidate in &state.finals[given].chosen {
+            let candidate = candidate as usize;
+            let replays: Vec<u32> = (0..state.records.n_cases())
+                .filter(|&case| state.records.get(case, candidate).is_admitted())
+                .map(|case| state.records.replay(case, candidate).map_or(0, |r| r.replays))
+                .collect();
+            let c = &manifest.candidates[candidate];
+            finalists.push(Finalist {
+                given: class.id.clone(),
+                variant: manifest.variants[c.variant].variant.name.clone(),
+                local: c.local,
+                replays: replays.iter().copied().min().unwrap_or(0),
+                n_cases: replays.len(),
+            });
+        }
+    }
+    finalists
+}
+
+fn agreement(state: &State) -> Agreement {
+    let manifest = &state.manifest;
+    let mut variants: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    let mut agreement = Agreement { is_identical: true, ..Agreement::default() };
+    for case in 0..state.records.n_cases() {
+        let mut by_hash: BTreeMap<u64, usize> = BTreeMap::new();
+        for (given, members) in state.members.iter().enumerate() {
+            for &candidate in members {
+                if let Some(hash) = state.records.get(case, candidate as usize).i1_hash() {
+                    *by_hash.entry(hash).or_default() += 1;
+                    variants.entry(given).or_default().insert(manifest.candidates[candidate as usize].variant);
+                }
+            }
+        }
+        let n_ran: usize = by_hash.values().sum();
+        if let Some((hash, n)) = by_hash.into_iter().max_by_key(|(_, n)| *n) {
+            agreement.n_differing += n_ran - n;
+            agreement.hashes.insert(manifest.cases[case].case.id.clone(), format!("{hash:016x}"));
+        }
+    }
+    agreement.is_identical = agreement.n_differing == 0 && !agreement.hashes.is_empty();
+    agreement.n_variants = variants.into_iter().map(|(given, set)| (manifest.given[given].id.clone(), set.len())).collect();
+    agreement
+}
+
+/// Most lines of a table in the text; JSON has all.
+const MAX_LINES: usize = 24;
+const WIDTH: usize = 80;
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn local_text(local: [u32; 3]) -> String {
+    format!("{}x{}x{}", local[0], local[1], local[2])
+}
+
+/// Breaks at spaces, later lines indented.
+fn wrap(text: &str, indent: &str) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        if column > 0 && column + 1 + word.chars().count() > WIDTH {
+            out.push('\n');
+            out.push_str(indent);
+            column = indent.len();
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += word.chars().count();
+    }
+    out.push('\n');
+    out
+}
+
+impl Summary {
+    /// For a person; `resume` is the command that goes on.
+    pub fn text(&self, resume: &str) -> String {
+        let mut out = String::new();
+        let ending = match (self.ending, &self.why) {
+            ("complete", _) => "complete".to_owned(),
+            ("wall", _) => "INCOMPLETE: out of time".to_owned(),
+            ("interrupted", _) => "INCOMPLETE: stopped by a signal".to_owned(),
+            (_, why) => format!("GIVEN UP: {}", why.as_deref().unwrap_or("no reason given")),
+        };
+        out += &wrap(&format!("sweep {} of {} on {}: {ending}", self.sweep, self.kernel, self.device), "  ");
+        out += &format!("{} candidates on {} cases\n\n", self.n_candidates, self.n_cases);
+        self.verdict_lines(&mut out, resume);
+        self.winner_lines(&mut out);
+        self.agreement_line(&mut out);
+        self.time_lines(&mut out);
+        out += "\nwritten:\n";
+        for file in &self.files {
+            out += &format!("  {file}\n");
+        }
+        out += &match self.ending {
+            "complete" if self.n_admitted() > 0 => "\nnext: `cargo xtask table` writes the dispatch tables from these results\n".to_owned(),
+            "complete" => "\nnothing was admitted: the details above say why\n".to_owned(),
+            _ => wrap(&format!("\nnext: `{resume}` goes on from the journal {}", self.journal), "  "),
+        };
+        out
+    }
+
+    fn verdict_lines(&self, out: &mut String, resume: &str) {
+        for count in &self.verdicts {
+            *out += &format!("{:>8}  {}\n", count.n, count.verdict);
+            let Some(example) = count.example.as_ref().filter(|_| !count.verdict.starts_with("untested(not-reached")) else {
+                continue;
+            };
+            let name = format!("{}@{}", example.variant, local_text(example.local));
+            *out += &format!("          {}", wrap(&format!("such as {name} on {}: {}", example.case, example.detail), "          "));
+            if !count.verdict.starts_with("inapplicable") {
+                let again = resume.trim_end_matches("--resume").trim_end();
+                *out += &format!("          reproduce: {}", wrap(&format!("{again} --case {} --only {name}", example.case), "            "));
+            }
+        }
+        out.push('\n');
+    }
+
+    fn winner_lines(&self, out: &mut String) {
+        if self.winners.is_empty() {
+            *out += "no winners: no race was finished\n\n";
+            return;
+        }
+        *out += "winners, with their time over the incumbent's (below 1 is faster; 99 % interval)\n";
+        let ratio = |w: &Winner| match (w.ratio, w.ratio_lo, w.ratio_hi) {
+            (Some(r), Some(lo), Some(hi)) => format!("{r:.3} [{lo:.3}, {hi:.3}]"),
+            (Some(r), ..) => format!("{r:.3}"),
+            _ => "no incumbent".to_owned(),
+        };
+        for w in self.winners.iter().take(MAX_LINES) {
+            let time = w.time_ns.map_or_else(|| "-".to_owned(), super::progress::duration_ns);
+            *out += &format!("{:<18} {:<16} {:>9}  {:<22} {}\n", w.case, w.given, time, ratio(w), if w.n_tied > 1 { format!("{} tied", w.n_tied) } else { String::new() });
+            *out += &format!("    {}@{}\n", w.variant, local_text(w.local));
+        }
+        if self.winners.len() > MAX_LINES {
+            *out += &format!("... and {} more, in the CSV and with --format json\n", self.winners.len() - MAX_LINES);
+        }
+        let mut classes: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for w in &self.winners {
+            classes.entry(&w.given).or_default().extend(w.holdout.or(w.ratio));
+        }
+        for (class, ratios) in classes {
+            if let Some(mean) = crate::stats::geometric_mean(&ratios) {
+                *out += &format!("{class}: {mean:.3} of the incumbent's time, geometric mean of {} cases\n", ratios.len());
+            }
+        }
+        out.push('\n');
+        let replays = self.finalists.iter().map(|f| f.replays).min().unwrap_or(0);
+        if !self.finalists.is_empty() {
+            *out += &wrap(&format!("{} finalists confirmed, each by at least {replays} replays on every case it runs on", self.finalists.len()), "  ");
+        }
+    }
+
+    fn agreement_line(&self, out: &mut String) {
+        let i1 = &self.i1;
+        if i1.hashes.is_empty() {
+            *out += "I1: nothing ran\n";
+        } else if i1.is_identical {
+            let counts: BTreeSet<usize> = i1.n_variants.values().copied().collect();
+            let n = match (counts.first(), counts.last()) {
+                (Some(low), Some(high)) if low != high => format!("{low} to {high}"),
+                (Some(n), _) => n.to_string(),
+                _ => "0".to_owned(),
+            };
+            let classes = i1.n_variants.len();
+            let cases = i1.hashes.len();
+            *out += &wrap(&format!("I1: all {n} variants of each of {classes} given classes bit-identical in every case ({cases} cases)"), "  ");
+        } else {
+            *out += &wrap(&format!("I1: {} candidate-cases differ from the others of their case; they are rejected above", i1.n_differing), "  ");
+        }
+    }
+
+    fn time_lines(&self, out: &mut String) {
+        let t = &self.time;
+        let duration = super::progress::duration_s;
+        let mut text = format!("time: {} in this run", duration(t.wall_s));
+        if t.total_wall_s > t.wall_s + 1.0 {
+            text += &format!(", {} in all", duration(t.total_wall_s));
+        }
+        text += &format!("; in orders {}: device {}, compiling {}", duration(t.orders_s), duration(t.device_s), duration(t.compile_s));
+        if let Some(overhead) = t.overhead_share {
+            text += &format!(", overhead {} of the rest", percent(overhead));
+        }
+        *out += &wrap(&text, "  ");
+        let mut text = format!("{} samples", t.n_samples);
+        if let Some(share) = t.sample_share {
+            text += &format!(", {} of the exhaustive design", percent(share));
+        }
+        text += &format!("; {} disturbed blocks redone, {} workers lost", t.n_blocks_redone, t.n_worker_deaths);
+        *out += &wrap(&text, "  ");
+    }
+}

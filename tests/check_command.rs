@@ -1,0 +1,75 @@
+//! The commands `list` and `check` as a person runs them: exit codes, JSON, the width of tables.
+#![cfg(feature = "compile")]
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use tilesmith::exit;
+
+fn case(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/codegen").join(name)
+}
+
+fn tilesmith(project: &Path, cache: &Path, arguments: &[&str]) -> Output {
+    std::process::Command::new(env!("CARGO_BIN_EXE_tilesmith"))
+        .arg("--project")
+        .arg(project)
+        .args(arguments)
+        .env("TILESMITH_CACHE", cache)
+        .output()
+        .unwrap()
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+#[test]
+fn a_second_check_compiles_nothing() {
+    let cache = tempfile::tempdir().unwrap();
+    let first = tilesmith(&case("plain"), cache.path(), &["check", "--format", "json"]);
+    assert_eq!(first.status.code(), Some(exit::OK));
+    assert_eq!((&json(&first)["kernels"][0]["n_variants"], &json(&first)["kernels"][0]["n_from_cache"]), (&4.into(), &0.into()));
+    let second = tilesmith(&case("plain"), cache.path(), &["check", "--format", "json"]);
+    assert_eq!(json(&second)["kernels"][0]["n_from_cache"], 4);
+    assert_eq!(json(&first)["matrix_hash"], json(&second)["matrix_hash"]);
+    let modules = |output: &Output| json(output)["kernels"][0]["modules"].as_array().unwrap().iter().map(|m| m["spirv_hash"].clone()).collect::<Vec<_>>();
+    assert_eq!(modules(&first), modules(&second));
+}
+
+#[test]
+fn each_kind_of_fault_has_its_exit_code() {
+    let cache = tempfile::tempdir().unwrap();
+    let code = |project: &Path, arguments: &[&str]| tilesmith(project, cache.path(), arguments).status.code();
+    assert_eq!(code(&case("err_glsl"), &["check"]), Some(exit::INPUT));
+    assert_eq!(code(&case("err_undefined"), &["check"]), Some(exit::INPUT));
+    assert_eq!(code(&case("err_push_layout"), &["check"]), Some(exit::FOUND));
+    assert_eq!(code(&case("plain"), &["check", "--kernel", "tot"]), Some(exit::USAGE));
+    assert_eq!(code(&case("plain"), &["list", "--where", "tile.py == 1"]), Some(exit::USAGE));
+    let empty = tempfile::tempdir().unwrap();
+    assert_eq!(code(empty.path(), &["list"]), Some(exit::INPUT));
+}
+
+#[test]
+fn all_failures_are_listed() {
+    let cache = tempfile::tempdir().unwrap();
+    let output = tilesmith(&case("err_glsl"), cache.path(), &["check"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    for part in ["toy_f32_one", "toy_f16_two", "'sise' : undeclared identifier", "'q' : undeclared identifier", "toy.comp.jinja", "rendered line 17:"] {
+        assert!(text.contains(part), "{part} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn lists_fit_80_columns() {
+    let cache = tempfile::tempdir().unwrap();
+    for arguments in [&["list"][..], &["list", "--filtered"]] {
+        let output = tilesmith(Path::new(env!("CARGO_MANIFEST_DIR")), cache.path(), arguments);
+        assert_eq!(output.status.code(), Some(exit::OK));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("720 variants x 12 local sizes = 8640 candidates"), "{text}");
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+}

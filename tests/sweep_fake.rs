@@ -1,0 +1,482 @@
+//! Whole sweeps against the fake device: what hangs, crashes, lies or stops must cost the sweep nothing but that.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use tilesmith::matrix::{AxisChoice, Binding, Dtype, Grid, GridTerm, Layout, Phase, Role, Shrink, Variant};
+use tilesmith::ops::{Case, IndexMapHash};
+use tilesmith::results::{ResultSet, Row};
+use tilesmith::sweep::journal::{Entry, Header};
+use tilesmith::sweep::session::{self, Ending, Options, Outcome, SweepError, Watch};
+use tilesmith::sweep::state::State;
+use tilesmith::sweep::summary::Summary;
+use tilesmith::sweep::supervisor::{Patience, WorkerProgram};
+use tilesmith::sweep::rows;
+use tilesmith::verify::{Kind, Status};
+use tilesmith::worker::bundle::{
+    Bundle, BundledVariant, Candidate, GivenClass, Harness, MANIFEST_SCHEMA, Manifest, Requirements, Rules, StaticCounts,
+    SweepCase, hash16,
+};
+
+const N_VARIANTS: usize = 5;
+const LOCALS: [[u32; 3]; 2] = [[8, 8, 1], [64, 1, 1]];
+/// Candidates of one class: variants x local sizes.
+const N: usize = N_VARIANTS * LOCALS.len();
+
+fn case(c_out: i64) -> SweepCase {
+    let fields = [("c_in", 8), ("c_out", c_out), ("h", 4), ("w", 4), ("kernel_h", 1), ("kernel_w", 1), ("stride", 1)];
+    let more = [("padding", 0), ("groups", 1), ("batch", 1), ("activation", 0)];
+    let fields: IndexMap<String, i64> = fields.iter().chain(&more).map(|(k, v)| ((*k).to_owned(), *v)).collect();
+    SweepCase {
+        case: Case { op: "conv2d".into(), id: format!("8-{c_out}-4x4"), fields: IndexMapHash(fields) },
+        count: 1.0,
+        probes: vec![],
+        expected_i1: vec![["00000000000000aa".into(), "00000000000000bb".into()]],
+    }
+}
+
+fn variant(storage: &str, tile: usize) -> Variant {
+    let choice = |axis: &str, phase, value: String| AxisChoice { axis: axis.into(), phase, value };
+    let term = |of: &str| vec![GridTerm { of: vec![of.into()], per: 1 }];
+    Variant {
+        kernel: "k".into(),
+        name: format!("k_{storage}_t{tile}"),
+        axes: vec![
+            choice("storage", Phase::Given, storage.into()),
+            choice("tile", Phase::Dispatch, format!("t{tile}")),
+        ],
+        accumulate: Dtype::F32,
+        bindings: vec![Binding {
+            role: Role::Output,
+            name: "t_out".into(),
+            layout: Layout::BufC4,
+            dtype: if storage == "f16" { Dtype::F16 } else { Dtype::F32 },
+            padding: None,
+        }],
+        grid: Grid { x: term("c_out"), y: term("w_out"), z: term("h_out") },
+    }
+}
+
+/// Two classes (f32: candidates 0 to 9, f16: 10 to 19), the reference first in each.
+fn manifest() -> Manifest {
+    let variants: Vec<Variant> =
+        ["f32", "f16"].iter().flat_map(|s| (0..N_VARIANTS).map(|t| variant(s, t))).collect();
+    let bundled = |v: Variant| BundledVariant {
+        spirv_hash: hash16(v.name.as_bytes()),
+        requirements: Requirements {
+            features: if v.name.contains("f16") { vec!["storageBuffer16BitAccess".into()] } else { vec![] },
+            push_bytes: 16,
+            shared_bytes: 0,
+        },
+        counts: StaticCounts { n_instructions: 10, n_loads: 3, n_fmas: 4 },
+        compile_ms: None,
+        variant: v,
+    };
+    let candidates =
+        (0..2 * N_VARIANTS).flat_map(|variant| LOCALS.map(|local| Candidate { variant, local })).collect();
+    let class = |id: &str, reference| GivenClass {
+        id: id.into(),
+        values: IndexMap::from([("storage".to_owned(), id.to_owned())]),
+        reference,
+        incumbents: IndexMap::new(),
+    };
+    Manifest {
+        schema: MANIFEST_SCHEMA,
+        tilesmith: "0".into(),
+        sweep: "fake".into(),
+        kernel: "k".into(),
+        op: "conv2d".into(),
+        push: vec![],
+        spec: vec![],
+        shrink: Shrink::ToGrid,
+        variants: variants.into_iter().map(bundled).collect(),
+        candidates,
+        given: vec![class("f32", 0), class("f16", N)],
+        cases: vec![case(8), case(16)],
+        rules: Rules {
+            min_rounds: 5,
+            max_rounds: 10,
+            block: 4,
+            sample_ns: 1_000_000,
+            within: 3.0,
+            interval: 0.02,
+            wall_s: None,
+            tie: 0.03,
+            replays: 4,
+            finalist_replays: 60,
+            max_finalists: 3,
+        },
+        seed: 7,
+        harness: {
+            let h = hash16(b"harness");
+            Harness { inspect: h.clone(), canary_arithmetic: h.clone(), canary_bandwidth: h.clone(), dirty_shared: h }
+        },
+        compiler: "none".into(),
+        target_env: "vulkan1.1".into(),
+        matrix_hash: "0".into(),
+        notes: IndexMap::new(),
+    }
+}
+
+/// Bundles whose modules are their own names are never executed: the fake device computes nothing. Padded to words.
+fn bundle_of(mut manifest: Manifest, dir: &Path) -> Bundle {
+    let mut files = Vec::new();
+    let mut file = |name: &str| {
+        let bytes = [name.as_bytes(), &vec![0; (4 - name.len() % 4) % 4]].concat();
+        files.push((hash16(&bytes), bytes.clone()));
+        hash16(&bytes)
+    };
+    for v in &mut manifest.variants {
+        v.spirv_hash = file(&v.variant.name);
+    }
+    let h = file("harness");
+    manifest.harness =
+        Harness { inspect: h.clone(), canary_arithmetic: h.clone(), canary_bandwidth: h.clone(), dirty_shared: h };
+    Bundle::save(dir, manifest, files.iter().map(|(h, b)| (h.as_str(), b.as_slice()))).unwrap()
+}
+
+struct Lab {
+    dir: tempfile::TempDir,
+    bundle: Bundle,
+}
+
+/// Stops the sweep after so many results, and keeps the notes.
+#[derive(Default)]
+struct Log {
+    notes: Vec<String>,
+    stop_after: Option<(usize, Arc<AtomicBool>)>,
+    n_results: usize,
+}
+
+impl Watch for Log {
+    fn note(&mut self, text: &str) {
+        self.notes.push(text.to_owned());
+    }
+    fn began(&mut self, _: &Header, _: &State) {}
+    fn entry(&mut self, _: &State, entry: &Entry) {
+        self.n_results += usize::from(matches!(entry, Entry::Verified(..) | Entry::Block(..) | Entry::Replayed(_)));
+        if let Some((after, stop)) = &self.stop_after
+            && self.n_results >= *after
+        {
+            stop.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Lab {
+    fn new() -> Lab {
+        Lab::with(manifest())
+    }
+
+    fn with(manifest: Manifest) -> Lab {
+        let dir = tempfile::tempdir().unwrap();
+        let bundle = bundle_of(manifest, &dir.path().join("bundle"));
+        Lab { dir, bundle }
+    }
+
+    fn options(&self, script: &str) -> Options {
+        let path = self.dir.path().join("script.json");
+        std::fs::write(&path, script).unwrap();
+        Options {
+            device: None,
+            wall: None,
+            resume: false,
+            fresh: false,
+            out: self.out(),
+            worker: WorkerProgram {
+                program: env!("CARGO_BIN_EXE_tilesmith-worker").into(),
+                args: vec!["--fake".into(), path.into()],
+            },
+            patience: Patience {
+                hello: Duration::from_secs(20),
+                first: Duration::from_secs(2),
+                floor: Duration::from_secs(2),
+                factor: 0.0,
+            },
+            stop: Arc::new(AtomicBool::new(false)),
+        }
+    }
+
+    fn out(&self) -> PathBuf {
+        self.dir.path().join("results")
+    }
+
+    fn run(&self, script: &str) -> (Outcome, Vec<Row>) {
+        let (outcome, _) = self.run_with(&self.options(script), Log::default());
+        let rows = saved_rows(&outcome);
+        (outcome, rows)
+    }
+
+    fn run_with(&self, options: &Options, mut log: Log) -> (Outcome, Log) {
+        let outcome = session::run(&self.bundle, options, &mut log).unwrap();
+        (outcome, log)
+    }
+}
+
+fn saved_rows(outcome: &Outcome) -> Vec<Row> {
+    let saved = rows::save(outcome).unwrap();
+    ResultSet::load(&saved.results.csv).unwrap().rows
+}
+
+fn row<'a>(rows: &'a [Row], case: &str, candidate: usize) -> &'a Row {
+    let (variant, local) = (candidate / LOCALS.len(), LOCALS[candidate % LOCALS.len()]);
+    let storage = if variant < N_VARIANTS { "f32" } else { "f16" };
+    let name = format!("k_{storage}_t{}", variant % N_VARIANTS);
+    rows.iter().find(|r| r.case == case && r.variant == name && r.local == local).unwrap()
+}
+
+const QUIET: &str = r#"{"spread": 1.0, "noise": 0.01, "seed": 3"#;
+
+fn script(rules: &str) -> String {
+    format!(r#"{QUIET}, "rules": [{rules}]}}"#)
+}
+
+#[test]
+fn a_normal_sweep_admits_times_and_confirms() {
+    let lab = Lab::new();
+    let (outcome, rows) = lab.run(&script(r#"{"candidate": 6, "time_ns": 4000}"#));
+    assert_eq!(outcome.ending, Ending::Complete);
+    assert_eq!(rows.len(), 2 * 2 * N);
+    assert!(rows.iter().all(|r| r.verdict.is_admitted() && r.i1_hash.as_deref() == Some("00000000000000aa")));
+
+    let winner = row(&rows, "8-8-4x4", 6);
+    assert!(winner.ratio_hi.unwrap() < 1.0 && winner.ratio_lo.unwrap() <= winner.ratio.unwrap(), "{winner:?}");
+    assert!((winner.holdout.unwrap() / winner.ratio.unwrap() - 1.0).abs() < 0.03, "{winner:?}");
+    assert!(!winner.tie && winner.gflops.unwrap() > 0.0 && winner.gbps.unwrap() > 0.0, "{winner:?}");
+    // Confirmed on every case, and so is the reference.
+    for case in ["8-8-4x4", "8-16-4x4"] {
+        for candidate in [0, 6] {
+            assert_eq!(row(&rows, case, candidate).replays, 60, "candidate {candidate} on {case}");
+        }
+    }
+    assert_eq!(row(&rows, "8-8-4x4", 0).stage, "reference");
+    let summary = Summary::of(&outcome, None);
+    assert!(summary.i1.is_identical);
+    assert_eq!(summary.winners.len(), 4);
+    assert!(summary.finalists.iter().filter(|f| f.given == "f32").count() <= 3);
+    assert!(summary.finalists.iter().all(|f| f.replays == 60 && f.n_cases == 2));
+}
+
+#[test]
+fn what_hangs_is_retried_alone_and_rejected_and_the_rest_goes_on() {
+    let lab = Lab::new();
+    let (outcome, rows) = lab.run(&script(r#"{"candidate": 3, "case": 0, "do": "hang"}"#));
+    assert_eq!(outcome.ending, Ending::Complete);
+    let hung = row(&rows, "8-8-4x4", 3);
+    assert_eq!((hung.verdict.status, hung.verdict.kind), (Status::Rejected, Some(Kind::Hang)));
+    assert_eq!(outcome.state.n_deaths, 2, "once in company, once alone");
+    assert!(rows.iter().filter(|r| !r.verdict.is_admitted()).count() == 1);
+    // Rejected on one case: confirmed on none.
+    assert_eq!(row(&rows, "8-16-4x4", 3).replays, 0);
+}
+
+#[test]
+fn a_candidate_that_dies_only_in_company_is_admitted() {
+    let lab = Lab::new();
+    let rules = r#"{"candidate": 3, "on": "verify", "unless_alone": true, "do": "crash"}"#;
+    let (outcome, rows) = lab.run(&script(rules));
+    assert_eq!(outcome.ending, Ending::Complete);
+    assert!(rows.iter().all(|r| r.verdict.is_admitted()));
+    assert_eq!(outcome.state.n_deaths, 2, "once for each case");
+}
+
+#[test]
+fn crashes_and_lost_devices_are_told_apart() {
+    let lab = Lab::new();
+    let rules = r#"{"candidate": 2, "on": "verify", "do": "crash"}, {"candidate": 12, "on": "time", "do": "lose_device"}"#;
+    let (outcome, rows) = lab.run(&script(rules));
+    assert_eq!(outcome.ending, Ending::Complete);
+    let kind = |candidate| row(&rows, "8-8-4x4", candidate).verdict.kind;
+    assert_eq!(kind(2), Some(Kind::Crash));
+    assert_eq!(kind(12), Some(Kind::DeviceLost));
+    let detail = &row(&rows, "8-8-4x4", 2).verdict.detail;
+    assert!(detail.contains("signal 6"), "{detail}");
+    assert_eq!(rows.iter().filter(|r| !r.verdict.is_admitted()).count(), 4);
+}
+
+#[test]
+fn the_fastest_liar_does_not_win() {
+    let lab = Lab::new();
+    // Fastest by far, and wrong only when it is timed: a scheduler that trusts times alone would pick it.
+    let rules = r#"{"candidate": 7, "time_ns": 500, "on": "time", "do": "lie"}, {"candidate": 5, "time_ns": 6000}"#;
+    let (outcome, rows) = lab.run(&script(rules));
+    let liar = row(&rows, "8-8-4x4", 7);
+    assert_eq!((liar.verdict.status, liar.verdict.kind), (Status::Rejected, Some(Kind::Race)));
+    assert!(liar.verdict.detail.contains("timed batch"), "{}", liar.verdict.detail);
+    let summary = Summary::of(&outcome, None);
+    assert!(summary.winners.iter().all(|w| !(w.variant == "k_f32_t3" && w.local == [64, 1, 1])), "{:?}", summary.winners);
+    assert!(summary.finalists.iter().all(|f| !(f.variant == "k_f32_t3" && f.local == [64, 1, 1])));
+}
+
+#[test]
+fn a_slow_candidate_that_is_wrong_too_shows_in_its_verdict_not_in_the_winner() {
+    let lab = Lab::new();
+    let rules = r#"{"candidate": 4, "time_ns": 90000, "on": "verify", "do": "reject"}"#;
+    let (outcome, rows) = lab.run(&script(rules));
+    let slow = row(&rows, "8-8-4x4", 4);
+    assert_eq!((slow.verdict.kind, slow.rounds), (Some(Kind::Structure), 0));
+    let summary = Summary::of(&outcome, None);
+    assert!(summary.winners.iter().all(|w| w.variant != "k_f32_t2" || w.local != [8, 8, 1]));
+    assert_eq!(summary.i1.n_differing, 2, "its hash is another one on both cases");
+}
+
+#[test]
+fn an_unstable_finalist_is_unstable_everywhere_and_replaced() {
+    let lab = Lab::new();
+    let rules = r#"{"candidate": 6, "time_ns": 4000, "case": null},
+                   {"candidate": 6, "case": 1, "on": "replay", "do": "unstable"}"#;
+    let (outcome, rows) = lab.run(&script(rules));
+    for case in ["8-8-4x4", "8-16-4x4"] {
+        let verdict = &row(&rows, case, 6).verdict;
+        assert_eq!((verdict.status, verdict.kind), (Status::Unstable, Some(Kind::Race)), "{case}");
+    }
+    let finalists = Summary::of(&outcome, None).finalists;
+    let of_f32: Vec<_> = finalists.iter().filter(|f| f.given == "f32").collect();
+    assert!(of_f32.len() > 1 && of_f32.iter().all(|f| f.replays == 60 && f.n_cases == 2), "{of_f32:?}");
+}
+
+/// What resuming must not change: everything but when and how long.
+fn comparable(rows: &[Row]) -> Vec<Row> {
+    rows.to_vec()
+}
+
+#[test]
+fn stopped_anywhere_and_resumed_the_rows_are_the_same() {
+    let rules = r#"{"candidate": 2, "case": 0, "on": "verify", "do": "crash"},
+                   {"candidate": 14, "case": 1, "on": "time", "unless_alone": true, "do": "crash"},
+                   {"candidate": 5, "time_ns": 5000}, {"candidate": 5, "case": 1, "on": "replay", "do": "unstable"}"#;
+    let script = format!(r#"{QUIET}, "disturb_every": 7, "rules": [{rules}]}}"#);
+    let whole = Lab::new();
+    let (outcome, expected) = whole.run(&script);
+    assert_eq!(outcome.ending, Ending::Complete);
+    assert!(outcome.state.n_redone() > 0, "the script disturbs blocks");
+    for stop_after in [1, 13, 40, 55, 90] {
+        let lab = Lab::new();
+        let options = lab.options(&script);
+        let log = Log { stop_after: Some((stop_after, Arc::clone(&options.stop))), ..Log::default() };
+        let (outcome, _) = lab.run_with(&options, log);
+        assert_eq!(outcome.ending, Ending::Interrupted, "after {stop_after}");
+        let partial = saved_rows(&outcome);
+        assert_eq!(partial.len(), expected.len(), "a row for everyone, reached or not");
+
+        let resumed = Options { resume: true, ..lab.options(&script) };
+        let (outcome, log) = lab.run_with(&resumed, Log::default());
+        assert_eq!(outcome.ending, Ending::Complete);
+        assert!(log.notes.iter().any(|n| n.starts_with("resuming")), "{:?}", log.notes);
+        assert_eq!(comparable(&saved_rows(&outcome)), comparable(&expected), "stopped after {stop_after}");
+    }
+}
+
+#[test]
+fn a_torn_journal_resumes() {
+    let lab = Lab::new();
+    let options = lab.options(&script(""));
+    let log = Log { stop_after: Some((30, Arc::clone(&options.stop))), ..Log::default() };
+    let (outcome, _) = lab.run_with(&options, log);
+    let text = std::fs::read(&outcome.journal).unwrap();
+    std::fs::write(&outcome.journal, &text[..text.len() - 10]).unwrap();
+    let (outcome, _) = lab.run_with(&Options { resume: true, ..lab.options(&script("")) }, Log::default());
+    assert_eq!(outcome.ending, Ending::Complete);
+    let (_, expected) = Lab::new().run(&script(""));
+    assert_eq!(saved_rows(&outcome), expected);
+}
+
+#[test]
+fn out_of_time_keeps_what_is_there_and_says_so() {
+    let lab = Lab::new();
+    let slow = format!(r#"{QUIET}, "event_delay_ms": 5}}"#);
+    let options = Options { wall: Some(Duration::from_millis(150)), ..lab.options(&slow) };
+    let (outcome, _) = lab.run_with(&options, Log::default());
+    assert_eq!(outcome.ending, Ending::Wall);
+    let rows = saved_rows(&outcome);
+    let n_untested = rows.iter().filter(|r| r.verdict.kind == Some(Kind::NotReached)).count();
+    assert!(n_untested > 0 && n_untested < rows.len(), "{n_untested} of {}", rows.len());
+    assert!(rows.iter().all(|r| r.replays == 0));
+}
+
+#[test]
+fn identical_candidates_have_no_significant_winner() {
+    let mut manifest = manifest();
+    manifest.rules.interval = 0.0;
+    let lab = Lab::with(manifest);
+    let (outcome, rows) = lab.run(r#"{"spread": 0.0, "noise": 0.05, "seed": 11}"#);
+    assert_eq!(outcome.ending, Ending::Complete);
+    for row in rows.iter().filter(|r| r.stage != "reference" && r.rounds > 0) {
+        let (lo, hi) = (row.ratio_lo.unwrap(), row.ratio_hi.unwrap());
+        let beyond = hi < 1.0 / 1.03 || lo > 1.03;
+        assert!(!beyond, "{} on {} called different: {lo} to {hi}", row.variant, row.case);
+    }
+    assert!(rows.iter().filter(|r| r.tie).count() > rows.len() / 2);
+}
+
+#[test]
+fn a_device_without_a_feature_is_never_asked() {
+    let lab = Lab::new();
+    let (outcome, rows) = lab.run(r#"{"features": [], "spread": 1.0, "rules": [{"candidate": 12, "do": "hang"}]}"#);
+    assert_eq!((outcome.ending, outcome.state.n_deaths), (Ending::Complete, 0));
+    let f16: Vec<&Row> = rows.iter().filter(|r| r.given == "f16").collect();
+    assert_eq!(f16.len(), 2 * N);
+    for row in f16 {
+        assert_eq!((row.verdict.status, row.verdict.kind), (Status::Inapplicable, Some(Kind::Feature)), "{row:?}");
+        assert!(row.verdict.detail.contains("storageBuffer16BitAccess"), "{}", row.verdict.detail);
+    }
+    assert!(rows.iter().filter(|r| r.given == "f32").all(|r| r.verdict.is_admitted()));
+}
+
+#[test]
+fn a_device_that_never_works_is_given_up_and_what_was_measured_kept() {
+    let lab = Lab::new();
+    let (outcome, rows) = lab.run(&script(r#"{"case": 1, "on": "verify", "do": "crash"}"#));
+    let Ending::GaveUp(why) = &outcome.ending else { panic!("{:?}", outcome.ending) };
+    assert!(why.contains("3 workers in a row") && why.contains("signal 6"), "{why}");
+    assert!(rows.iter().filter(|r| r.case == "8-8-4x4").all(|r| r.verdict.is_admitted() && r.time_ns.is_some()));
+    assert!(rows.iter().filter(|r| r.case == "8-16-4x4").all(|r| r.verdict.kind == Some(Kind::NotReached)));
+}
+
+#[test]
+fn no_device_ends_with_its_own_exit_code() {
+    let lab = Lab::new();
+    let options = lab.options(r#"{"fatal": {"kind": "no_device", "message": "no Vulkan device"}}"#);
+    let error = session::run(&lab.bundle, &options, &mut Log::default()).unwrap_err();
+    assert_eq!((error.exit_code(), error.to_string()), (tilesmith::exit::NO_DEVICE, "no Vulkan device".to_owned()));
+}
+
+#[test]
+fn another_plan_does_not_resume_and_a_plain_run_keeps_the_old_journal() {
+    let lab = Lab::new();
+    lab.run(&script(""));
+    let mut other = manifest();
+    other.seed = 8;
+    let bundle = bundle_of(other, &lab.dir.path().join("other"));
+    let options = Options { resume: true, ..lab.options(&script("")) };
+    let error = session::run(&bundle, &options, &mut Log::default()).unwrap_err();
+    assert!(matches!(error, SweepError::Journal(_)), "{error}");
+    let text = error.to_string();
+    assert!(text.contains(&lab.bundle.manifest_hash) && text.contains(&bundle.manifest_hash), "{text}");
+
+    let (outcome, log) = lab.run_with(&lab.options(&script("")), Log::default());
+    assert!(log.notes.iter().any(|n| n.contains(".old")), "{:?}", log.notes);
+    assert!(Path::new(&format!("{}.old", outcome.journal.display())).exists());
+}
+
+#[test]
+fn a_full_disk_ends_the_sweep_with_a_message() {
+    // /dev/full fails every write with "no space left on device".
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let lab = Lab::new();
+    let journals = lab.out().join(session::JOURNAL_DIR);
+    std::fs::create_dir_all(&journals).unwrap();
+    let (outcome, _) = lab.run(&script(""));
+    std::fs::remove_file(&outcome.journal).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("/dev/full", &outcome.journal).unwrap();
+    let options = Options { fresh: true, ..lab.options(&script("")) };
+    let error = session::run(&lab.bundle, &options, &mut Log::default()).unwrap_err();
+    assert_eq!(error.exit_code(), tilesmith::exit::SYSTEM);
+    assert!(error.to_string().contains("cannot write the journal"), "{error}");
+}
