@@ -21,7 +21,8 @@ fn tilesmith(project: &Path, cache: &Path, arguments: &[&str]) -> Output {
 }
 
 fn json(output: &Output) -> serde_json::Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
 #[test]
@@ -29,11 +30,21 @@ fn a_second_check_compiles_nothing() {
     let cache = tempfile::tempdir().unwrap();
     let first = tilesmith(&case("plain"), cache.path(), &["check", "--format", "json"]);
     assert_eq!(first.status.code(), Some(exit::OK));
-    assert_eq!((&json(&first)["kernels"][0]["n_variants"], &json(&first)["kernels"][0]["n_from_cache"]), (&4.into(), &0.into()));
+    assert_eq!(
+        (&json(&first)["kernels"][0]["n_variants"], &json(&first)["kernels"][0]["n_from_cache"]),
+        (&4.into(), &0.into())
+    );
     let second = tilesmith(&case("plain"), cache.path(), &["check", "--format", "json"]);
     assert_eq!(json(&second)["kernels"][0]["n_from_cache"], 4);
     assert_eq!(json(&first)["matrix_hash"], json(&second)["matrix_hash"]);
-    let modules = |output: &Output| json(output)["kernels"][0]["modules"].as_array().unwrap().iter().map(|m| m["spirv_hash"].clone()).collect::<Vec<_>>();
+    let modules = |output: &Output| {
+        json(output)["kernels"][0]["modules"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|m| m["spirv_hash"].clone())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(modules(&first), modules(&second));
 }
 
@@ -55,7 +66,14 @@ fn all_failures_are_listed() {
     let cache = tempfile::tempdir().unwrap();
     let output = tilesmith(&case("err_glsl"), cache.path(), &["check"]);
     let text = String::from_utf8(output.stderr).unwrap();
-    for part in ["toy_f32_one", "toy_f16_two", "'sise' : undeclared identifier", "'q' : undeclared identifier", "toy.comp.jinja", "rendered line 17:"] {
+    for part in [
+        "toy_f32_one",
+        "toy_f16_two",
+        "'sise' : undeclared identifier",
+        "'q' : undeclared identifier",
+        "toy.comp.jinja",
+        "rendered line 17:",
+    ] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
 }

@@ -12,14 +12,29 @@ use tilesmith::codegen::{CodegenError, Project, duplicates};
 const OPS: &[(&str, &[&str])] = &[(
     "conv2d",
     &[
-        "c_in", "c_out", "h_in", "w_in", "h_out", "w_out", "kernel_h", "kernel_w", "stride", "padding", "groups", "batch", "activation", "clamp_min",
-        "clamp_max", "stride_1_pad_0",
+        "c_in",
+        "c_out",
+        "h_in",
+        "w_in",
+        "h_out",
+        "w_out",
+        "kernel_h",
+        "kernel_w",
+        "stride",
+        "padding",
+        "groups",
+        "batch",
+        "activation",
+        "clamp_min",
+        "clamp_max",
+        "stride_1_pad_0",
     ],
 )];
 
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/codegen");
-    let mut cases: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+    let mut cases: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
     cases.sort();
     cases
 }
@@ -52,11 +67,23 @@ fn outcome(dir: &Path) -> Result<String, String> {
             for module in &modules {
                 let r = &module.reflection;
                 writeln!(out, "{}", module.variant).unwrap();
-                writeln!(out, "  features {:?}; shared {} bytes; local size {:?} by ids {:?}", module.requirements.features, r.shared_bytes, r.local_size, r.local_size_ids).unwrap();
+                writeln!(
+                    out,
+                    "  features {:?}; shared {} bytes; local size {:?} by ids {:?}",
+                    module.requirements.features, r.shared_bytes, r.local_size, r.local_size_ids
+                )
+                .unwrap();
                 for binding in &r.bindings {
                     writeln!(out, "  set {} binding {}: {:?}", binding.set, binding.binding, binding.resource).unwrap();
                 }
-                writeln!(out, "  push {:?} in {} bytes; spec {:?}", r.push.iter().map(|p| (p.offset_bytes, p.ty)).collect::<Vec<_>>(), r.push_bytes, r.spec).unwrap();
+                writeln!(
+                    out,
+                    "  push {:?} in {} bytes; spec {:?}",
+                    r.push.iter().map(|p| (p.offset_bytes, p.ty)).collect::<Vec<_>>(),
+                    r.push_bytes,
+                    r.spec
+                )
+                .unwrap();
                 writeln!(out, "  loads {}, fmas {}", r.counts.n_loads, r.counts.n_fmas).unwrap();
                 assert!(r.counts.n_instructions > r.counts.n_loads + r.counts.n_fmas);
             }
@@ -102,7 +129,11 @@ fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());
-        if entry.path().is_dir() { copy(&entry.path(), &target) } else { std::fs::copy(entry.path(), target).map(|_| ()).unwrap() }
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target)
+        } else {
+            std::fs::copy(entry.path(), target).map(|_| ()).unwrap()
+        }
     }
 }
 
@@ -113,7 +144,9 @@ fn compiled(dir: &Path, cache: &Path) -> Vec<String> {
     for kernel in project.kernels() {
         let expansion = project.expand(kernel).unwrap();
         let variants: Vec<_> = expansion.variants.iter().collect();
-        names.extend(project.compile(&variants, &|_, _| {}).unwrap().into_iter().filter(|m| !m.from_cache).map(|m| m.variant));
+        names.extend(
+            project.compile(&variants, &|_, _| {}).unwrap().into_iter().filter(|m| !m.from_cache).map(|m| m.variant),
+        );
     }
     names
 }

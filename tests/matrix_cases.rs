@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 
 use tilesmith::matrix::{expand, file};
 
-const OPS: &[(&str, &[&str])] = &[("conv2d", &["c_in", "c_out", "h_out", "w_out", "batch", "kernel_h", "activation", "stride_1_pad_0"])];
+const OPS: &[(&str, &[&str])] =
+    &[("conv2d", &["c_in", "c_out", "h_out", "w_out", "batch", "kernel_h", "activation", "stride_1_pad_0"])];
 
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/matrix");
-    let mut cases: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+    let mut cases: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
     cases.sort();
     cases
 }
@@ -26,7 +28,8 @@ fn outcome(text: &str) -> Result<String, String> {
     for kernel in &matrix.kernels {
         let expansion = expand::expand(kernel).map_err(|error| describe(&error))?;
         for variant in &expansion.variants {
-            let bindings: Vec<String> = variant.bindings.iter().map(|b| format!("{}: {:?} {:?}", b.name, b.layout, b.dtype)).collect();
+            let bindings: Vec<String> =
+                variant.bindings.iter().map(|b| format!("{}: {:?} {:?}", b.name, b.layout, b.dtype)).collect();
             writeln!(out, "{} accumulates {:?}; {}", variant.name, variant.accumulate, bindings.join(", ")).unwrap();
             writeln!(out, "  grid {}", serde_json::to_string(&variant.grid).unwrap()).unwrap();
         }
@@ -71,8 +74,22 @@ fn the_shipped_matrix_expands_to_720_variants() {
     const CONV2D: &[(&str, &[&str])] = &[(
         "conv2d",
         &[
-            "c_in", "c_out", "h_in", "w_in", "h_out", "w_out", "kernel_h", "kernel_w", "stride", "padding", "groups", "batch", "activation", "clamp_min",
-            "clamp_max", "stride_1_pad_0",
+            "c_in",
+            "c_out",
+            "h_in",
+            "w_in",
+            "h_out",
+            "w_out",
+            "kernel_h",
+            "kernel_w",
+            "stride",
+            "padding",
+            "groups",
+            "batch",
+            "activation",
+            "clamp_min",
+            "clamp_max",
+            "stride_1_pad_0",
         ],
     )];
     let matrix = file::load(Path::new(env!("CARGO_MANIFEST_DIR")), CONV2D).map_err(|e| e.to_string()).unwrap();

@@ -32,7 +32,7 @@ fn cases_dir() -> PathBuf {
 
 #[test]
 fn the_table_of_the_fixture_is_as_expected() {
-    let path = cases_dir().join("three_devices/expected/conv2d_pw.json");
+    let path = cases_dir().join("four_devices/expected/conv2d_pw.json");
     let got = write::json(&table_of(&sweeps()));
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&path, &got).unwrap();
@@ -73,7 +73,11 @@ fn every_row_is_admitted_and_confirmed_wherever_its_rule_holds() {
             for pack in &section.pack {
                 for rule in &pack.dispatch {
                     for sweep in &members {
-                        for row in sweep.rows.iter().filter(|r| r.given == *given && r.variant == rule.row.variant && r.local == rule.row.local) {
+                        for row in sweep
+                            .rows
+                            .iter()
+                            .filter(|r| r.given == *given && r.variant == rule.row.variant && r.local == rule.row.local)
+                        {
                             assert!(row.verdict.is_admitted(), "{class}: {} on {}", row.variant, row.case);
                             let features = &sweep.features[&row.case];
                             if rule.when.holds(features) && pack.when.holds(features) {
@@ -95,7 +99,10 @@ fn fast_and_wrong_is_denied_and_fast_and_unconfirmed_passed_over() {
     let table = table_of(&sweeps());
     let section = &table.classes["lavapipe"]["f32_buf_f32"];
     let picks = |section: &tilesmith::table::schema::Section| -> Vec<(String, [u32; 3])> {
-        let rows = section.pack.iter().flat_map(|p| p.dispatch.iter().map(|r| &r.row).chain([&p.fallback.row]).chain(p.alternatives.values()));
+        let rows = section
+            .pack
+            .iter()
+            .flat_map(|p| p.dispatch.iter().map(|r| &r.row).chain([&p.fallback.row]).chain(p.alternatives.values()));
         rows.map(|r| (r.variant.clone(), r.local)).collect()
     };
     assert!(!picks(section).contains(&(WRONG.0.to_owned(), WRONG.1)));
@@ -135,8 +142,11 @@ fn swiftshader_has_no_half_floats_and_falls_to_none() {
     let table = table_of(&sweeps());
     assert!(!table.classes["swiftshader"].contains_key("f16_buf_f32"));
     let identity = DeviceIdentity { vendor_id: 0x1ae0, driver_id: 10, ..DeviceIdentity::default() };
-    let given = BTreeMap::from([("storage", "f16"), ("act", "buf"), ("acc", "f32")].map(|(a, v)| (a.to_owned(), v.to_owned())));
-    let case = BTreeMap::from([("c_in", 16), ("c_out", 16), ("h_out", 4), ("w_out", 4), ("batch", 1)].map(|(f, v)| (f.to_owned(), v)));
+    let given =
+        BTreeMap::from([("storage", "f16"), ("act", "buf"), ("acc", "f32")].map(|(a, v)| (a.to_owned(), v.to_owned())));
+    let case = BTreeMap::from(
+        [("c_in", 16), ("c_out", 16), ("h_out", 4), ("w_out", 4), ("batch", 1)].map(|(f, v)| (f.to_owned(), v)),
+    );
     let mut device = Device::minimal(identity);
     assert!(table.select(&device, &given, &case).is_none());
     device.features.push("storageBuffer16BitAccess".to_owned());
@@ -150,12 +160,20 @@ fn nothing_is_emitted_where_nothing_is_admitted() {
     let mut sweeps = sweeps();
     sweeps.truncate(1);
     for row in &mut sweeps[0].rows {
-        row.verdict = tilesmith::verify::Verdict::new(tilesmith::verify::Status::Rejected, tilesmith::verify::Kind::Structure, "wrong");
+        row.verdict = tilesmith::verify::Verdict::new(
+            tilesmith::verify::Status::Rejected,
+            tilesmith::verify::Kind::Structure,
+            "wrong",
+        );
         row.replays = 0;
     }
     let table = table_of(&sweeps);
     assert!(table.classes.is_empty());
-    assert!(table.gaps.iter().any(|g| g.contains("f32_buf_f32: nothing was admitted in all 9 cases, such as")), "{:?}", table.gaps);
+    assert!(
+        table.gaps.iter().any(|g| g.contains("f32_buf_f32: nothing was admitted in all 9 cases, such as")),
+        "{:?}",
+        table.gaps
+    );
 }
 
 #[test]
@@ -166,7 +184,8 @@ fn a_new_binary_needs_new_evidence() {
     let newer = both.last_mut().unwrap();
     newer.facts.sweep = "quick@2".into();
     let reference = "conv2d_pw_f32_buf_f32_tex2d_1x1x4";
-    let old = std::mem::replace(&mut newer.facts.variants.get_mut(reference).unwrap().spirv_hash, "00000000000000ff".into());
+    let old =
+        std::mem::replace(&mut newer.facts.variants.get_mut(reference).unwrap().spirv_hash, "00000000000000ff".into());
     newer.rows.retain(|r| r.variant == reference && r.case == "48-96-16x16");
     newer.rows.iter_mut().for_each(|r| r.spirv_hash = "00000000000000ff".into());
     let mut sources: Vec<Source<'_>> = both.iter().map(Sweep::source).collect();
@@ -231,9 +250,13 @@ fn json_rust_and_cpp_answer_alike() {
     run(&rustc, &["--edition", "2021", "--crate-type", "lib", "alone.rs"]);
     run(&rustc, &["--edition", "2021", "-D", "warnings", "-o", "from_rust", "main.rs"]);
     if Command::new("clippy-driver").arg("--version").output().is_ok_and(|o| o.status.success()) {
-        run("clippy-driver", &["--edition", "2021", "--crate-type", "lib", "-D", "warnings", "-D", "clippy::all", "alone.rs"]);
+        run(
+            "clippy-driver",
+            &["--edition", "2021", "--crate-type", "lib", "-D", "warnings", "-D", "clippy::all", "alone.rs"],
+        );
     }
-    let strict = ["-std=c++17", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-o", "from_cpp", "main.cpp"];
+    let strict =
+        ["-std=c++17", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-o", "from_cpp", "main.cpp"];
     run("g++", &strict);
     if Command::new("clang++").arg("--version").output().is_ok_and(|o| o.status.success()) {
         run("clang++", &strict);
@@ -334,14 +357,25 @@ fn queries(table: &Table) -> Vec<Query> {
     let mut classes: Vec<Option<String>> = table.classes.keys().cloned().map(Some).collect();
     classes.extend([None, None, None, None, Some("".into()), Some("unheard-of".into()), Some("nvidia-ada".into())]);
     let names = [
-        "NVIDIA H200", "NVIDIA A100-SXM4-80GB", "nvidia gh200 480gb", "llvmpipe (LLVM 15.0.6, 256 bits)", "", "Mali-G710",
-        "h2000", "xh200", "H\u{e9}h200 \u{fc}", "SwiftShader Device",
+        "NVIDIA H200",
+        "NVIDIA A100-SXM4-80GB",
+        "nvidia gh200 480gb",
+        "llvmpipe (LLVM 15.0.6, 256 bits)",
+        "",
+        "Mali-G710",
+        "h2000",
+        "xh200",
+        "H\u{e9}h200 \u{fc}",
+        "SwiftShader Device",
     ];
     // What the thresholds lie between, and the ends.
-    let sizes: Vec<i64> = [0, 1, 2, 3, 4, 7, 8, 9, 16, 27, 31, 32, 33, 63, 64, 65, 96, 111, 127, 128, 129, 192, 256, 768, 1280, 4096, 65_536, 524_281]
-        .into_iter()
-        .chain([i64::from(u32::MAX), i64::from(u32::MAX) + 1, i64::MAX, i64::MAX / 2, -1, i64::MIN])
-        .collect();
+    let sizes: Vec<i64> = [
+        0, 1, 2, 3, 4, 7, 8, 9, 16, 27, 31, 32, 33, 63, 64, 65, 96, 111, 127, 128, 129, 192, 256, 768, 1280, 4096,
+        65_536, 524_281,
+    ]
+    .into_iter()
+    .chain([i64::from(u32::MAX), i64::from(u32::MAX) + 1, i64::MAX, i64::MAX / 2, -1, i64::MIN])
+    .collect();
     (0..N_QUERIES)
         .map(|i| {
             // Half of them plain, so that rules and not limits decide.
@@ -363,10 +397,22 @@ fn queries(table: &Table) -> Vec<Query> {
                         vec!["".to_owned()],
                     ]),
                     max_invocations: if plain { 1024 } else { random.of(&[0, 63, 64, 128, 256, 1024, u32::MAX]) },
-                    max_local_size: if plain { [1024, 1024, 64] } else { random.of(&[[1024, 1024, 64], [16, 16, 16], [0, 0, 0], [u32::MAX; 3]]) },
-                    max_group_count: if plain { [65535; 3] } else { random.of(&[[65535; 3], [u32::MAX; 3], [1, 1, 1], [u32::MAX, 7, 1], [0; 3]]) },
+                    max_local_size: if plain {
+                        [1024, 1024, 64]
+                    } else {
+                        random.of(&[[1024, 1024, 64], [16, 16, 16], [0, 0, 0], [u32::MAX; 3]])
+                    },
+                    max_group_count: if plain {
+                        [65535; 3]
+                    } else {
+                        random.of(&[[65535; 3], [u32::MAX; 3], [1, 1, 1], [u32::MAX, 7, 1], [0; 3]])
+                    },
                 },
-                given: [random.of(&["f32", "f32", "f16", "f16", "f64"]), random.of(&["buf", "buf", "buf", "buf", "tex3d"]), "f32"],
+                given: [
+                    random.of(&["f32", "f32", "f16", "f16", "f64"]),
+                    random.of(&["buf", "buf", "buf", "buf", "tex3d"]),
+                    "f32",
+                ],
                 sizes: std::array::from_fn(|_| random.of(&sizes[..ordinary])),
             }
         })

@@ -44,7 +44,8 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         eprintln!("warning: {warning}");
     }
     // The worst of the kernels' codes: a file at fault outranks a difference that was found.
-    let code = checked.iter().filter_map(|checked| checked.outcome.as_ref().err()).map(exit_code).max().unwrap_or(exit::OK);
+    let code =
+        checked.iter().filter_map(|checked| checked.outcome.as_ref().err()).map(exit_code).max().unwrap_or(exit::OK);
     match common.format {
         Format::Json => {
             let document = json!({
@@ -124,10 +125,15 @@ fn report(project: &Project, checked: Vec<Checked>, wall_s: f64) -> Result<(), F
         text.push('\n');
     }
     text.push_str(&notes);
-    let cache = project.cache_folder().map_or("no cache folder".to_string(), |folder| format!("cache: {}", folder.display()));
+    let cache =
+        project.cache_folder().map_or("no cache folder".to_string(), |folder| format!("cache: {}", folder.display()));
     let _ = writeln!(text, "{n_compiled} compiled in {wall_s:.2} s; {cache}");
     let _ = writeln!(text, "{}", compiler_version());
-    text.push_str(if failures.is_empty() { "next: `tilesmith sweep` verifies and times them on a device\n" } else { "next: mend what stderr lists, then `tilesmith check` again\n" });
+    text.push_str(if failures.is_empty() {
+        "next: `tilesmith sweep` verifies and times them on a device\n"
+    } else {
+        "next: mend what stderr lists, then `tilesmith check` again\n"
+    });
     print(&text)?;
     for (kernel, error) in failures {
         match error {

@@ -52,7 +52,11 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         text = format!("{:#}\n", json!({ "kernels": documents }));
     } else {
         text.push_str("next: `tilesmith check` compiles every variant");
-        text.push_str(if args.filtered { "\n" } else { "; `tilesmith list --filtered` says\nwhat was filtered out and why\n" });
+        text.push_str(if args.filtered {
+            "\n"
+        } else {
+            "; `tilesmith list --filtered` says\nwhat was filtered out and why\n"
+        });
     }
     print(&text)
 }
@@ -70,7 +74,11 @@ pub(super) fn print(text: &str) -> Result<i32, Failure> {
 /// A table of plain columns that fits the width.
 pub(super) fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH).set_header(header);
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH)
+        .set_header(header);
     table
 }
 
@@ -81,9 +89,16 @@ pub(super) fn lines(table: &Table) -> String {
 
 /// Keeps the variants for which the condition holds.
 fn select(kernel: &Kernel, expansion: &mut Expansion, condition: &str) -> Result<(), Failure> {
-    let wrong = |error| Failure::new(exit::USAGE, miette::Report::new(error).wrap_err(format!("--where for kernel {}", kernel.name)));
+    let wrong = |error| {
+        Failure::new(exit::USAGE, miette::Report::new(error).wrap_err(format!("--where for kernel {}", kernel.name)))
+    };
     let filter = kernel.filter(condition).map_err(wrong)?;
-    let keeps = expansion.variants.iter().map(|variant| filter.keeps(variant)).collect::<Result<Vec<bool>, _>>().map_err(wrong)?;
+    let keeps = expansion
+        .variants
+        .iter()
+        .map(|variant| filter.keeps(variant))
+        .collect::<Result<Vec<bool>, _>>()
+        .map_err(wrong)?;
     let mut keep = keeps.iter();
     expansion.variants.retain(|_| *keep.next().unwrap_or(&false));
     let mut keep = keeps.iter();
@@ -97,7 +112,8 @@ fn describe(text: &mut String, kernel: &Kernel, expansion: &Expansion, n_points:
     let mut axes = table(&["axis", "phase", "reference", "values"]);
     for axis in &kernel.axes {
         // An axis of phase given has no reference: there is one reference in each given class.
-        let reference = kernel.reference.axes.iter().find(|choice| choice.axis == axis.name).map_or("-", |choice| &choice.value);
+        let reference =
+            kernel.reference.axes.iter().find(|choice| choice.axis == axis.name).map_or("-", |choice| &choice.value);
         axes.add_row([axis.name.as_str(), phase_name(axis.phase), reference, &value_names(axis).join(", ")]);
     }
     let locals: Vec<String> = kernel.local_sizes.iter().map(|size| local_name(*size)).collect();
@@ -105,7 +121,13 @@ fn describe(text: &mut String, kernel: &Kernel, expansion: &Expansion, n_points:
     text.push_str(&lines(&axes));
 
     let (n_variants, n_locals) = (expansion.variants.len(), kernel.local_sizes.len());
-    let _ = writeln!(text, "\n{n_points} points, {} filtered out, {} variants{}", expansion.filtered.len(), n_variants, if args.condition.is_some() { " selected" } else { "" });
+    let _ = writeln!(
+        text,
+        "\n{n_points} points, {} filtered out, {} variants{}",
+        expansion.filtered.len(),
+        n_variants,
+        if args.condition.is_some() { " selected" } else { "" }
+    );
     let _ = writeln!(text, "{n_variants} variants x {n_locals} local sizes = {} candidates", n_variants * n_locals);
     text.push('\n');
     if args.condition.is_some() {
@@ -116,7 +138,12 @@ fn describe(text: &mut String, kernel: &Kernel, expansion: &Expansion, n_points:
     }
     if args.filtered {
         for (n, rule) in kernel.rules.iter().enumerate() {
-            let removed: Vec<&str> = expansion.filtered.iter().filter(|filtered| filtered.rule == n).map(|filtered| filtered.name.as_str()).collect();
+            let removed: Vec<&str> = expansion
+                .filtered
+                .iter()
+                .filter(|filtered| filtered.rule == n)
+                .map(|filtered| filtered.name.as_str())
+                .collect();
             let _ = writeln!(text, "{} filtered out: {}\n  by keep: {}", removed.len(), rule.because, rule.keep.text);
             for name in removed {
                 let _ = writeln!(text, "  {name}");
@@ -127,7 +154,9 @@ fn describe(text: &mut String, kernel: &Kernel, expansion: &Expansion, n_points:
 }
 
 fn document(kernel: &Kernel, expansion: &Expansion, n_points: usize) -> Value {
-    let axes_of = |axes: &[AxisChoice]| axes.iter().map(|choice| (choice.axis.clone(), json!(choice.value))).collect::<serde_json::Map<_, _>>();
+    let axes_of = |axes: &[AxisChoice]| {
+        axes.iter().map(|choice| (choice.axis.clone(), json!(choice.value))).collect::<serde_json::Map<_, _>>()
+    };
     let variant = |variant: &Variant| json!({ "name": variant.name, "axes": axes_of(&variant.axes), "given_class": variant.given_class() });
     json!({
         "kernel": kernel.name,
@@ -172,14 +201,18 @@ impl From<CodegenError> for Failure {
 pub(super) fn exit_code(error: &CodegenError) -> i32 {
     use crate::codegen::failure::Step;
     use crate::matrix::MatrixError;
-    let is_absent = |source: &std::io::Error| matches!(source.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::InvalidData);
+    let is_absent = |source: &std::io::Error| {
+        matches!(source.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::InvalidData)
+    };
     match error {
         CodegenError::Matrix(MatrixError::Unreadable { source, .. }) if !is_absent(source) => exit::SYSTEM,
         CodegenError::Template(unreadable) if !is_absent(&unreadable.source) => exit::SYSTEM,
         CodegenError::Threads(_) => exit::SYSTEM,
         CodegenError::UnknownKernel { .. } => exit::USAGE,
         // Every file is well formed, and what they say of each other does not hold.
-        CodegenError::Compile(errors) if errors.failures.iter().all(|failure| failure.step == Step::Interface) => exit::FOUND,
+        CodegenError::Compile(errors) if errors.failures.iter().all(|failure| failure.step == Step::Interface) => {
+            exit::FOUND
+        }
         _ => exit::INPUT,
     }
 }

@@ -51,7 +51,10 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         return Err(load_failure(LoadError::Empty { path: common.project.join("results") }));
     }
     for sweep in sweeps.iter().filter(|s| !s.complete) {
-        eprintln!("warning: {}/{}: only the readable rows are there, so regret is understated", sweep.device, sweep.sweep);
+        eprintln!(
+            "warning: {}/{}: only the readable rows are there, so regret is understated",
+            sweep.device, sweep.sweep
+        );
     }
     let devices =
         DeviceClasses::of_project(&common.project).map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?;
@@ -118,7 +121,9 @@ fn write_failure(error: WriteError) -> Failure {
 fn json_text(made: &[Made]) -> String {
     let tables: Vec<_> = made
         .iter()
-        .map(|m| json!({"table": m.table, "files": m.files.iter().map(|f| f.display().to_string()).collect::<Vec<_>>()}))
+        .map(
+            |m| json!({"table": m.table, "files": m.files.iter().map(|f| f.display().to_string()).collect::<Vec<_>>()}),
+        )
         .collect();
     format!("{:#}\n", json!({"tables": tables}))
 }
@@ -129,18 +134,23 @@ fn summary(made: &Made, check: bool) -> String {
     for (class, sections) in &table.classes {
         let _ = writeln!(out, "{}: {class}", table.kernel);
         let mut grid = comfy_table::Table::new();
-        grid.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_width(80);
+        grid.load_preset(presets::UTF8_HORIZONTAL_ONLY)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(80);
         grid.set_header(["given, when", "pick, local size", "cases", "replays", "regret %, mean / worst"]);
         for (given, section) in sections {
             section_rows(given, section, &mut grid);
         }
         let _ = writeln!(out, "{grid}");
     }
-    let denied: BTreeSet<(&str, &str)> = sections(table)
-        .flat_map(|s| s.denied.iter().map(|d| (d.variant.as_str(), d.device.as_str())))
-        .collect();
+    let denied: BTreeSet<(&str, &str)> =
+        sections(table).flat_map(|s| s.denied.iter().map(|d| (d.variant.as_str(), d.device.as_str()))).collect();
     if !denied.is_empty() {
-        let _ = writeln!(out, "Denied after a rejection: {} variants and devices; the JSON gives each reason.", denied.len());
+        let _ = writeln!(
+            out,
+            "Denied after a rejection: {} variants and devices; the JSON gives each reason.",
+            denied.len()
+        );
     }
     for gap in table.gaps.iter().take(MAX_GAPS) {
         let _ = writeln!(out, "Not emitted: {gap}");

@@ -100,7 +100,13 @@ mod tests {
     #[test]
     fn each_part_of_the_key_counts() {
         let key = Cache::key("a", "b", "c", "d");
-        for other in [Cache::key("x", "b", "c", "d"), Cache::key("a", "x", "c", "d"), Cache::key("a", "b", "x", "d"), Cache::key("a", "b", "c", "x"), Cache::key("a", "bc", "", "d")] {
+        for other in [
+            Cache::key("x", "b", "c", "d"),
+            Cache::key("a", "x", "c", "d"),
+            Cache::key("a", "b", "x", "d"),
+            Cache::key("a", "b", "c", "x"),
+            Cache::key("a", "bc", "", "d"),
+        ] {
             assert_ne!(key, other);
         }
     }

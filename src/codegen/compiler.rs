@@ -49,7 +49,9 @@ pub struct Compiler {
 
 impl Compiler {
     pub fn new() -> Result<Compiler, CompileError> {
-        shaderc::Compiler::new().map(|shaderc| Compiler { shaderc }).map_err(|error| CompileError::Internal(error.to_string()))
+        shaderc::Compiler::new()
+            .map(|shaderc| Compiler { shaderc })
+            .map_err(|error| CompileError::Internal(error.to_string()))
     }
 
     /// Compiles, optimises and validates one compute shader.
@@ -57,17 +59,23 @@ impl Compiler {
         // The bindings to shaderc panic on an inner NUL.
         if let Some(at) = source.find('\0') {
             let line = source[..at].matches('\n').count() + 1;
-            return Err(CompileError::Glsl(vec![GlslMessage { line: Some(line), text: "a NUL character in the source".into() }]));
+            return Err(CompileError::Glsl(vec![GlslMessage {
+                line: Some(line),
+                text: "a NUL character in the source".into(),
+            }]));
         }
         let mut options = shaderc::CompileOptions::new().map_err(|error| CompileError::Internal(error.to_string()))?;
         options.set_target_env(shaderc::TargetEnv::Vulkan, shaderc::EnvVersion::Vulkan1_1 as u32);
         options.set_target_spirv(shaderc::SpirvVersion::V1_3);
         options.set_source_language(shaderc::SourceLanguage::GLSL);
         options.set_optimization_level(shaderc::OptimizationLevel::Performance);
-        let artifact = self.shaderc.compile_into_spirv(source, shaderc::ShaderKind::Compute, SOURCE_NAME, "main", Some(&options)).map_err(|error| match error {
-            shaderc::Error::CompilationError(_, text) => CompileError::Glsl(parse_messages(&text)),
-            other => CompileError::Internal(other.to_string()),
-        })?;
+        let artifact = self
+            .shaderc
+            .compile_into_spirv(source, shaderc::ShaderKind::Compute, SOURCE_NAME, "main", Some(&options))
+            .map_err(|error| match error {
+                shaderc::Error::CompilationError(_, text) => CompileError::Glsl(parse_messages(&text)),
+                other => CompileError::Internal(other.to_string()),
+            })?;
         validate(artifact.as_binary())?;
         Ok(artifact.as_binary_u8().to_vec())
     }
@@ -95,7 +103,10 @@ fn parse_messages(text: &str) -> Vec<GlslMessage> {
         if message.starts_with("warning:") {
             continue;
         }
-        messages.push(GlslMessage { line: number, text: message.strip_prefix("error:").unwrap_or(message).trim().to_string() });
+        messages.push(GlslMessage {
+            line: number,
+            text: message.strip_prefix("error:").unwrap_or(message).trim().to_string(),
+        });
     }
     if messages.is_empty() {
         messages.push(GlslMessage { line: None, text: text.trim().to_string() });
@@ -131,7 +142,12 @@ unsafe extern "C" {
     fn spvSoftwareVersionString() -> *const c_char;
     fn spvContextCreate(env: c_int) -> *mut SpvContext;
     fn spvContextDestroy(context: *mut SpvContext);
-    fn spvValidateBinary(context: *const SpvContext, words: *const u32, n_words: usize, diagnostic: *mut *mut SpvDiagnostic) -> c_int;
+    fn spvValidateBinary(
+        context: *const SpvContext,
+        words: *const u32,
+        n_words: usize,
+        diagnostic: *mut *mut SpvDiagnostic,
+    ) -> c_int;
     fn spvDiagnosticDestroy(diagnostic: *mut SpvDiagnostic);
 }
 

@@ -29,7 +29,10 @@ pub fn bindings(variant: &Variant) -> String {
             Layout::Tex3dC4 | Layout::Tex2dOc4Ic4 => {
                 let dimension = if b.layout == Layout::Tex3dC4 { "3D" } else { "2D" };
                 if is_output {
-                    format!("layout(set = 0, binding = {n}, {}) uniform restrict writeonly image{dimension} {name};", image_format(b.dtype))
+                    format!(
+                        "layout(set = 0, binding = {n}, {}) uniform restrict writeonly image{dimension} {name};",
+                        image_format(b.dtype)
+                    )
                 } else {
                     format!("layout(set = 0, binding = {n}) uniform sampler{dimension} {name};")
                 }
@@ -37,7 +40,9 @@ pub fn bindings(variant: &Variant) -> String {
             Layout::BufC4 | Layout::BufOc4Ic4 => {
                 let access = if is_output { "writeonly" } else { "readonly" };
                 let vec = if b.dtype == Dtype::F16 { "f16vec4" } else { "vec4" };
-                format!("layout(set = 0, binding = {n}, std430) restrict {access} buffer {name}_block {{ {vec} {name}[]; }};")
+                format!(
+                    "layout(set = 0, binding = {n}, std430) restrict {access} buffer {name}_block {{ {vec} {name}[]; }};"
+                )
             }
         }
     };
@@ -57,7 +62,8 @@ pub fn push_constants(kernel: &Kernel) -> String {
     if kernel.push.is_empty() {
         return String::new();
     }
-    let members: Vec<String> = kernel.push.iter().map(|field| format!("{} {};", type_name(field.ty), field.name)).collect();
+    let members: Vec<String> =
+        kernel.push.iter().map(|field| format!("{} {};", type_name(field.ty), field.name)).collect();
     format!("layout(push_constant, std430) uniform push_block {{ {} }};", members.join(" "))
 }
 
@@ -122,7 +128,13 @@ mod tests {
     #[test]
     fn push_offsets_follow_std430() {
         let field = |ty| PushField { name: "x".into(), ty, value: Vec::new() };
-        let push = [field(GlslType::Uint), field(GlslType::Vec2), field(GlslType::Int), field(GlslType::Ivec4), field(GlslType::Float)];
+        let push = [
+            field(GlslType::Uint),
+            field(GlslType::Vec2),
+            field(GlslType::Int),
+            field(GlslType::Ivec4),
+            field(GlslType::Float),
+        ];
         assert_eq!(push_offsets(&push), (vec![0, 8, 16, 32, 48], 52));
         assert_eq!(push_offsets(&[]), (vec![], 0));
     }

@@ -79,7 +79,13 @@ impl CompileErrors {
 impl fmt::Display for CompileErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let faults = self.faults();
-        write!(f, "{} of {} failed, with {}", self.n_failed(), count(self.n_variants, "variant"), count(faults.len(), "different fault"))?;
+        write!(
+            f,
+            "{} of {} failed, with {}",
+            self.n_failed(),
+            count(self.n_variants, "variant"),
+            count(faults.len(), "different fault")
+        )?;
         for fault in faults {
             let VariantFailure { template, step, rendered, message, help, .. } = fault.first;
             write!(f, "\n\n{template}: {}: {message}", step.name())?;

@@ -55,7 +55,9 @@ pub fn compile() -> Result<Harness, HarnessError> {
         let spirv_bytes = match cache.get(&key) {
             Some(bytes) => bytes,
             None => {
-                let bytes = Compiler::new().and_then(|compiler| compiler.compile(source)).map_err(|source| HarnessError::Compile { shader, source })?;
+                let bytes = Compiler::new()
+                    .and_then(|compiler| compiler.compile(source))
+                    .map_err(|source| HarnessError::Compile { shader, source })?;
                 // A cache that cannot be written costs this much again, and nothing else.
                 let _ = cache.put(&key, &bytes);
                 bytes

@@ -23,7 +23,10 @@ fn bindings(variant: &Variant, reflection: &Reflection, differences: &mut Vec<St
         let name = &declared.name;
         let expected = expected_resource(declared);
         match reflection.bindings.iter().find(|b| b.set == 0 && b.binding as usize == n) {
-            None => differences.push(format!("binding {n} ({name}) is declared as {}, and the module does not use it", describe(&expected))),
+            None => differences.push(format!(
+                "binding {n} ({name}) is declared as {}, and the module does not use it",
+                describe(&expected)
+            )),
             Some(found) if found.resource != expected => differences.push(format!(
                 "binding {n} ({name}) is declared as {} ({}, {}), and the module has {}",
                 describe(&expected),
@@ -37,7 +40,10 @@ fn bindings(variant: &Variant, reflection: &Reflection, differences: &mut Vec<St
     for found in &reflection.bindings {
         if found.set != 0 || found.binding as usize >= variant.bindings.len() {
             let (set, binding, n) = (found.set, found.binding, variant.bindings.len());
-            differences.push(format!("the module has {} at set {set}, binding {binding}, and {n} bindings of set 0 are declared", describe(&found.resource)));
+            differences.push(format!(
+                "the module has {} at set {set}, binding {binding}, and {n} bindings of set 0 are declared",
+                describe(&found.resource)
+            ));
         }
     }
 }
@@ -48,7 +54,9 @@ fn expected_resource(declared: &Binding) -> Resource {
         Layout::Tex3dC4 => "3D",
         Layout::Tex2dOc4Ic4 => "2D",
         // An array of vectors of 4.
-        Layout::BufC4 | Layout::BufOc4Ic4 => return Resource::StorageBuffer { stride_bytes: Some(4 * declared.dtype.size_bytes() as u32) },
+        Layout::BufC4 | Layout::BufOc4Ic4 => {
+            return Resource::StorageBuffer { stride_bytes: Some(4 * declared.dtype.size_bytes() as u32) };
+        }
     };
     match declared.role {
         Role::Output => Resource::StorageImage { dimension, format: image_format(declared.dtype).into() },
@@ -72,10 +80,19 @@ fn push_constants(kernel: &Kernel, reflection: &Reflection, differences: &mut Ve
         return;
     }
     let (offsets, _) = push_offsets(&kernel.push);
-    let declared: Vec<String> = kernel.push.iter().zip(&offsets).map(|(field, offset)| format!("{} at {offset}", type_name(field.ty))).collect();
+    let declared: Vec<String> = kernel
+        .push
+        .iter()
+        .zip(&offsets)
+        .map(|(field, offset)| format!("{} at {offset}", type_name(field.ty)))
+        .collect();
     let found: Vec<String> = reflection.push.iter().map(describe_push).collect();
     if declared != found {
-        differences.push(format!("push constants are declared as [{}] (bytes), and the module has [{}]", declared.join(", "), found.join(", ")));
+        differences.push(format!(
+            "push constants are declared as [{}] (bytes), and the module has [{}]",
+            declared.join(", "),
+            found.join(", ")
+        ));
     }
 }
 
@@ -88,7 +105,9 @@ fn spec_constants(kernel: &Kernel, reflection: &Reflection, differences: &mut Ve
     for (axis, (name, id)) in ["x", "y", "z"].iter().zip(reflection.local_size_ids).enumerate() {
         if id != Some(axis as u32) {
             let found = id.map_or(format!("the literal {}", reflection.local_size[axis]), |id| format!("id {id}"));
-            differences.push(format!("the local size on {name} must be specialization constant {axis}, and the module has {found}"));
+            differences.push(format!(
+                "the local size on {name} must be specialization constant {axis}, and the module has {found}"
+            ));
         }
     }
     for (id, ty) in &reflection.spec {
@@ -96,13 +115,27 @@ fn spec_constants(kernel: &Kernel, reflection: &Reflection, differences: &mut Ve
         match declared {
             _ if *id < FIRST_SPEC_ID && *ty == GlslType::Uint => {}
             Some(spec) if spec.ty == *ty => {}
-            Some(spec) => differences.push(format!("specialization constant {id} ({}) is declared as {}, and the module has {}", spec.name, type_name(spec.ty), type_name(*ty))),
-            None => differences.push(format!("the module has specialization constant {id} ({}), which is not declared (declared: {})", type_name(*ty), declared_ids(kernel))),
+            Some(spec) => differences.push(format!(
+                "specialization constant {id} ({}) is declared as {}, and the module has {}",
+                spec.name,
+                type_name(spec.ty),
+                type_name(*ty)
+            )),
+            None => differences.push(format!(
+                "the module has specialization constant {id} ({}), which is not declared (declared: {})",
+                type_name(*ty),
+                declared_ids(kernel)
+            )),
         }
     }
 }
 
 fn declared_ids(kernel: &Kernel) -> String {
-    let ids: Vec<String> = kernel.spec.iter().enumerate().map(|(n, spec)| format!("{} {}", FIRST_SPEC_ID as usize + n, spec.name)).collect();
+    let ids: Vec<String> = kernel
+        .spec
+        .iter()
+        .enumerate()
+        .map(|(n, spec)| format!("{} {}", FIRST_SPEC_ID as usize + n, spec.name))
+        .collect();
     crate::matrix::suggestion::join_names(&ids)
 }

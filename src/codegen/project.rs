@@ -17,7 +17,9 @@ use super::reflection::Reflection;
 use super::scope::{self, Uses};
 use super::templates::{Templates, UnreadableTemplate};
 use crate::matrix::document::FileError;
-use crate::matrix::{Expansion, Kernel, Matrix, MatrixError, OpFeatures, Requirements, StaticCounts, Variant, expand, file};
+use crate::matrix::{
+    Expansion, Kernel, Matrix, MatrixError, OpFeatures, Requirements, StaticCounts, Variant, expand, file,
+};
 
 /// The front end recurses on deep expressions: an unroll of 256 needs more than the usual 2 MiB.
 const STACK_BYTES: usize = 64 << 20;
@@ -106,7 +108,13 @@ impl Project {
     pub fn load(dir: &Path, ops: &[OpFeatures]) -> Result<Project, CodegenError> {
         let matrix = file::load(dir, ops)?;
         let templates = Templates::load(dir)?;
-        Ok(Project { dir: dir.to_path_buf(), matrix, templates, cache: Cache::of_user(), cache_warning: Mutex::new(None) })
+        Ok(Project {
+            dir: dir.to_path_buf(),
+            matrix,
+            templates,
+            cache: Cache::of_user(),
+            cache_warning: Mutex::new(None),
+        })
     }
 
     pub fn with_cache(mut self, cache: Cache) -> Project {
@@ -141,7 +149,8 @@ impl Project {
 
     /// The static check of a kernel's templates.
     pub fn check_templates(&self, kernel: &Kernel) -> Result<Uses, CodegenError> {
-        scope::check(kernel, &self.templates).map_err(|problems| ScopeErrors { kernel: kernel.name.clone(), problems }.into())
+        scope::check(kernel, &self.templates)
+            .map_err(|problems| ScopeErrors { kernel: kernel.name.clone(), problems }.into())
     }
 
     /// The GLSL of one variant.
@@ -179,7 +188,8 @@ impl Project {
                 kernels.insert(&kernel.name, kernel);
             }
         }
-        let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).thread_name(|n| format!("compiler {n}")).build()?;
+        let pool =
+            rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).thread_name(|n| format!("compiler {n}")).build()?;
         let compiler_version = compiler_version();
         let n_done = AtomicUsize::new(0);
         let outcomes: Vec<Result<Module, Vec<VariantFailure>>> = pool.install(|| {
@@ -206,12 +216,32 @@ impl Project {
                 Err(more) => failures.extend(more),
             }
         }
-        if failures.is_empty() { Ok(modules) } else { Err(CompileErrors { failures, n_variants: variants.len() }.into()) }
+        if failures.is_empty() {
+            Ok(modules)
+        } else {
+            Err(CompileErrors { failures, n_variants: variants.len() }.into())
+        }
     }
 
-    fn module(&self, kernel: &Kernel, variant: &Variant, compiler: &mut Option<Compiler>, compiler_version: &str) -> Result<Module, Vec<VariantFailure>> {
-        let template = self.templates.source(&kernel.template.text).map_or(kernel.template.text.clone(), |source| source.name.clone());
-        let failure = |step, rendered, message| VariantFailure { variant: variant.name.clone(), template: template.clone(), step, rendered, message, help: None };
+    fn module(
+        &self,
+        kernel: &Kernel,
+        variant: &Variant,
+        compiler: &mut Option<Compiler>,
+        compiler_version: &str,
+    ) -> Result<Module, Vec<VariantFailure>> {
+        let template = self
+            .templates
+            .source(&kernel.template.text)
+            .map_or(kernel.template.text.clone(), |source| source.name.clone());
+        let failure = |step, rendered, message| VariantFailure {
+            variant: variant.name.clone(),
+            template: template.clone(),
+            step,
+            rendered,
+            message,
+            help: None,
+        };
         let glsl = self.templates.render(kernel, variant).map_err(|error| {
             vec![VariantFailure {
                 template: format!("{}:{}:{}", error.source.name, error.place.line, error.place.column),
@@ -225,13 +255,16 @@ impl Project {
             Some((reflection, bytes)) => (reflection, bytes, None),
             None => {
                 let start = Instant::now();
-                let bytes = self.compile_source(&glsl, compiler).map_err(|error| compile_failures(&error, &glsl, &failure))?;
+                let bytes =
+                    self.compile_source(&glsl, compiler).map_err(|error| compile_failures(&error, &glsl, &failure))?;
                 let compile_ms = start.elapsed().as_secs_f64() * 1e3;
-                let reflection = Reflection::read(&bytes).map_err(|error| vec![failure(Step::Interface, None, error.to_string())])?;
+                let reflection = Reflection::read(&bytes)
+                    .map_err(|error| vec![failure(Step::Interface, None, error.to_string())])?;
                 if let Err(error) = self.cache.put(&key, &bytes)
                     && let (Ok(mut warning), Some(folder)) = (self.cache_warning.lock(), self.cache.folder())
                 {
-                    warning.get_or_insert_with(|| format!("the cache in {} cannot be written: {error}", folder.display()));
+                    warning
+                        .get_or_insert_with(|| format!("the cache in {} cannot be written: {error}", folder.display()));
                 }
                 (reflection, bytes, Some(compile_ms))
             }
@@ -263,12 +296,17 @@ impl Project {
     }
 }
 
-fn compile_failures(error: &CompileError, glsl: &str, failure: &dyn Fn(Step, Option<(usize, String)>, String) -> VariantFailure) -> Vec<VariantFailure> {
+fn compile_failures(
+    error: &CompileError,
+    glsl: &str,
+    failure: &dyn Fn(Step, Option<(usize, String)>, String) -> VariantFailure,
+) -> Vec<VariantFailure> {
     let line_text = |line: usize| glsl.lines().nth(line.saturating_sub(1)).unwrap_or("").to_string();
     match error {
-        CompileError::Glsl(messages) => {
-            messages.iter().map(|m| failure(Step::Compile, m.line.map(|line| (line, line_text(line))), m.text.clone())).collect()
-        }
+        CompileError::Glsl(messages) => messages
+            .iter()
+            .map(|m| failure(Step::Compile, m.line.map(|line| (line, line_text(line))), m.text.clone()))
+            .collect(),
         CompileError::Invalid(_) => vec![failure(Step::Validate, None, error.to_string())],
         CompileError::Internal(_) => vec![failure(Step::Compile, None, error.to_string())],
     }

@@ -14,11 +14,18 @@ use crate::matrix::{GlslType, Requirements, StaticCounts};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resource {
     /// A storage buffer whose last member is an array; the stride of its elements in bytes.
-    StorageBuffer { stride_bytes: Option<u32> },
+    StorageBuffer {
+        stride_bytes: Option<u32>,
+    },
     UniformBuffer,
-    StorageImage { dimension: &'static str, format: String },
+    StorageImage {
+        dimension: &'static str,
+        format: String,
+    },
     /// An image with its sampler.
-    SampledImage { dimension: &'static str },
+    SampledImage {
+        dimension: &'static str,
+    },
     Other(String),
 }
 
@@ -66,7 +73,9 @@ impl Reflection {
     /// Reads a module from its bytes.
     pub fn read(spirv_bytes: &[u8]) -> Result<Reflection, ReflectionError> {
         let mut consumer = Consumer::default();
-        Parser::new(spirv_bytes, &mut consumer).parse().map_err(|state| ReflectionError::Unparsable(state.to_string()))?;
+        Parser::new(spirv_bytes, &mut consumer)
+            .parse()
+            .map_err(|state| ReflectionError::Unparsable(state.to_string()))?;
         Ok(consumer.finish())
     }
 
@@ -85,7 +94,11 @@ impl Reflection {
                 }
             }
         }
-        Requirements { features: features.into_iter().collect(), push_bytes: self.push_bytes, shared_bytes: self.shared_bytes }
+        Requirements {
+            features: features.into_iter().collect(),
+            push_bytes: self.push_bytes,
+            shared_bytes: self.shared_bytes,
+        }
     }
 }
 
@@ -100,7 +113,8 @@ enum Feature {
 /// they get names of the same form.
 fn feature_of(capability: &str) -> Feature {
     Feature::Named(match capability {
-        "Matrix" | "Shader" | "Sampled1D" | "Image1D" | "SampledBuffer" | "ImageBuffer" | "ImageQuery" | "DerivativeControl" => return Feature::Core,
+        "Matrix" | "Shader" | "Sampled1D" | "Image1D" | "SampledBuffer" | "ImageBuffer" | "ImageQuery"
+        | "DerivativeControl" => return Feature::Core,
         "Float16" => "shaderFloat16",
         "Float64" => "shaderFloat64",
         "Int8" => "shaderInt8",
@@ -129,7 +143,9 @@ fn feature_of(capability: &str) -> Feature {
         "RuntimeDescriptorArray" => "runtimeDescriptorArray",
         "Int64Atomics" => "shaderBufferInt64Atomics",
         "AtomicFloat32AddEXT" => "shaderBufferFloat32AtomicAdd",
-        "DotProduct" | "DotProductInputAll" | "DotProductInput4x8Bit" | "DotProductInput4x8BitPacked" => "shaderIntegerDotProduct",
+        "DotProduct" | "DotProductInputAll" | "DotProductInput4x8Bit" | "DotProductInput4x8BitPacked" => {
+            "shaderIntegerDotProduct"
+        }
         "CooperativeMatrixKHR" => "cooperativeMatrix",
         "GroupNonUniform" => "subgroupBasic",
         "GroupNonUniformVote" => "subgroupVote",
@@ -207,7 +223,10 @@ impl rspirv::binary::Consumer for Consumer {
 /// The number in an operand, if it is one.
 fn number(instruction: &Instruction, n: usize) -> Option<u32> {
     match instruction.operands.get(n)? {
-        Operand::IdRef(value) | Operand::LiteralBit32(value) | Operand::IdScope(value) | Operand::IdMemorySemantics(value) => Some(*value),
+        Operand::IdRef(value)
+        | Operand::LiteralBit32(value)
+        | Operand::IdScope(value)
+        | Operand::IdMemorySemantics(value) => Some(*value),
         _ => None,
     }
 }
@@ -266,14 +285,21 @@ impl Consumer {
             }
             Op::MemberDecorate => {
                 if let Some(Operand::Decoration(Decoration::Offset)) = instruction.operands.get(2) {
-                    self.member_offsets.insert((number(instruction, 0)?, number(instruction, 1)?), number(instruction, 3)?);
+                    self.member_offsets
+                        .insert((number(instruction, 0)?, number(instruction, 1)?), number(instruction, 3)?);
                 }
             }
             Op::TypeBool => self.define(id?, Type::Bool),
-            Op::TypeInt => self.define(id?, Type::Int { bits: number(instruction, 0)?, signed: number(instruction, 1)? == 1 }),
+            Op::TypeInt => {
+                self.define(id?, Type::Int { bits: number(instruction, 0)?, signed: number(instruction, 1)? == 1 })
+            }
             Op::TypeFloat => self.define(id?, Type::Float { bits: number(instruction, 0)? }),
-            Op::TypeVector => self.define(id?, Type::Vector { of: number(instruction, 0)?, n: number(instruction, 1)? }),
-            Op::TypeMatrix => self.define(id?, Type::Matrix { of: number(instruction, 0)?, n: number(instruction, 1)? }),
+            Op::TypeVector => {
+                self.define(id?, Type::Vector { of: number(instruction, 0)?, n: number(instruction, 1)? })
+            }
+            Op::TypeMatrix => {
+                self.define(id?, Type::Matrix { of: number(instruction, 0)?, n: number(instruction, 1)? })
+            }
             Op::TypeArray => {
                 let length = self.constants.get(&number(instruction, 1)?).copied().unwrap_or(1);
                 self.define(id?, Type::Array { of: number(instruction, 0)?, length });
@@ -328,7 +354,10 @@ impl Consumer {
             }
             Op::Load => {
                 let class = self.pointer_classes.get(&number(instruction, 0)?)?;
-                if matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::PhysicalStorageBuffer) {
+                if matches!(
+                    class,
+                    StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::PhysicalStorageBuffer
+                ) {
                     self.counts.n_loads += 1;
                 }
             }
@@ -338,19 +367,18 @@ impl Consumer {
             | Op::ImageSampleExplicitLod
             | Op::ImageSampleImplicitLod => self.counts.n_loads += 1,
             // GLSL.std.450 instruction 50 is Fma.
-            Op::ExtInst => {
-                if number(instruction, 0) == self.glsl_import && matches!(instruction.operands.get(1), Some(Operand::LiteralExtInstInteger(50))) {
-                    self.counts.n_fmas += 1;
-                }
+            Op::ExtInst
+                if number(instruction, 0) == self.glsl_import
+                    && matches!(instruction.operands.get(1), Some(Operand::LiteralExtInstInteger(50))) =>
+            {
+                self.counts.n_fmas += 1;
             }
             Op::FMul | Op::VectorTimesScalar => {
                 self.products.insert(id?);
             }
             // A product that feeds a sum: what compilers contract.
-            Op::FAdd => {
-                if numbers(instruction, 0).iter().any(|operand| self.products.contains(operand)) {
-                    self.counts.n_fmas += 1;
-                }
+            Op::FAdd if numbers(instruction, 0).iter().any(|operand| self.products.contains(operand)) => {
+                self.counts.n_fmas += 1;
             }
             _ => {}
         }
@@ -365,12 +393,20 @@ impl Consumer {
         let spec_id = |id: &u32| self.spec_ids.get(id).copied();
         let value = |id: &u32| self.constants.get(id).copied().unwrap_or(1);
         // glslang decorates a composite as WorkgroupSize; newer modules use LocalSizeId.
-        let local = self.workgroup_size.and_then(|id| self.composites.get(&id)).and_then(|ids| <[u32; 3]>::try_from(ids.as_slice()).ok()).or(self.local_size_ids);
+        let local = self
+            .workgroup_size
+            .and_then(|id| self.composites.get(&id))
+            .and_then(|ids| <[u32; 3]>::try_from(ids.as_slice()).ok())
+            .or(self.local_size_ids);
         let (local_size_ids, local_size) = match local {
             Some(ids) => (ids.map(|id| spec_id(&id)), ids.map(|id| value(&id))),
             None => ([None; 3], self.local_size),
         };
-        let spec = self.spec_ids.iter().filter_map(|(id, spec)| Some((*spec, self.scalar_type(*self.spec_types.get(id)?)?))).collect();
+        let spec = self
+            .spec_ids
+            .iter()
+            .filter_map(|(id, spec)| Some((*spec, self.scalar_type(*self.spec_types.get(id)?)?)))
+            .collect();
         let mut reflection = Reflection {
             capabilities: self.capabilities.iter().cloned().collect(),
             spec,
@@ -382,20 +418,27 @@ impl Consumer {
         for (id, pointer, class) in &self.variables {
             let Some(Type::Pointer { to }) = self.types.get(pointer) else { continue };
             match class {
-                StorageClass::Workgroup => reflection.shared_bytes = reflection.shared_bytes.saturating_add(self.size_bytes(*to)),
+                StorageClass::Workgroup => {
+                    reflection.shared_bytes = reflection.shared_bytes.saturating_add(self.size_bytes(*to))
+                }
                 StorageClass::PushConstant => {
                     if let Some(Type::Struct { members }) = self.types.get(to) {
                         for (n, member) in members.iter().enumerate() {
                             let offset_bytes = self.member_offsets.get(&(*to, n as u32)).copied().unwrap_or(0);
                             reflection.push.push(ReflectedPushField { offset_bytes, ty: self.value_type(*member) });
-                            reflection.push_bytes = reflection.push_bytes.max(offset_bytes.saturating_add(self.size_bytes(*member)));
+                            reflection.push_bytes =
+                                reflection.push_bytes.max(offset_bytes.saturating_add(self.size_bytes(*member)));
                         }
                     }
                 }
                 StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::UniformConstant => {
                     if let Some(binding) = self.binding_numbers.get(id) {
                         let resource = self.resource(*to, *class);
-                        reflection.bindings.push(ReflectedBinding { set: self.sets.get(id).copied().unwrap_or(0), binding: *binding, resource });
+                        reflection.bindings.push(ReflectedBinding {
+                            set: self.sets.get(id).copied().unwrap_or(0),
+                            binding: *binding,
+                            resource,
+                        });
                     }
                 }
                 _ => {}
@@ -407,13 +450,18 @@ impl Consumer {
 
     fn resource(&self, ty: u32, class: StorageClass) -> Resource {
         match self.types.get(&ty) {
-            Some(Type::Struct { members }) if class == StorageClass::StorageBuffer || self.buffer_blocks.contains(&ty) => {
-                Resource::StorageBuffer { stride_bytes: members.last().and_then(|member| self.strides.get(member)).copied() }
+            Some(Type::Struct { members })
+                if class == StorageClass::StorageBuffer || self.buffer_blocks.contains(&ty) =>
+            {
+                Resource::StorageBuffer {
+                    stride_bytes: members.last().and_then(|member| self.strides.get(member)).copied(),
+                }
             }
             Some(Type::Struct { .. }) => Resource::UniformBuffer,
-            Some(Type::Image { dimension, is_storage: true, format }) => {
-                Resource::StorageImage { dimension: dimension_name(*dimension), format: format!("{format:?}").to_lowercase() }
-            }
+            Some(Type::Image { dimension, is_storage: true, format }) => Resource::StorageImage {
+                dimension: dimension_name(*dimension),
+                format: format!("{format:?}").to_lowercase(),
+            },
             Some(Type::SampledImage { image }) => match self.types.get(image) {
                 Some(Type::Image { dimension, .. }) => Resource::SampledImage { dimension: dimension_name(*dimension) },
                 _ => Resource::Other("sampled image".into()),
@@ -451,7 +499,9 @@ impl Consumer {
             Some(Type::Int { bits, .. } | Type::Float { bits }) => bits / 8,
             Some(Type::Vector { of, n } | Type::Matrix { of, n }) => self.size_bytes(*of).saturating_mul(*n),
             Some(Type::Array { of, length }) => self.size_bytes(*of).saturating_mul(*length),
-            Some(Type::Struct { members }) => members.iter().fold(0, |sum, member| sum.saturating_add(self.size_bytes(*member))),
+            Some(Type::Struct { members }) => {
+                members.iter().fold(0, |sum, member| sum.saturating_add(self.size_bytes(*member)))
+            }
             _ => 0,
         }
     }

@@ -25,7 +25,15 @@ pub struct Uses {
 /// Checks the templates of a kernel; all problems are listed.
 pub fn check(kernel: &Kernel, templates: &Templates) -> Result<Uses, Vec<FileError>> {
     let globals = templates.globals();
-    let mut walker = Walker { kernel, templates, globals, uses: Uses::default(), problems: Vec::new(), open: Vec::new(), frames: Vec::new() };
+    let mut walker = Walker {
+        kernel,
+        templates,
+        globals,
+        uses: Uses::default(),
+        problems: Vec::new(),
+        open: Vec::new(),
+        frames: Vec::new(),
+    };
     let name = kernel.template.text.clone();
     walker.frames.push(Frame::new());
     walker.file(&name, &kernel.source, kernel.template.place);
@@ -36,8 +44,10 @@ pub fn check(kernel: &Kernel, templates: &Templates) -> Result<Uses, Vec<FileErr
     if problems.is_empty() {
         for (axis, place) in kernel.axes.iter().zip(&kernel.axis_places) {
             if !uses.axes.contains(&axis.name) {
-                let message = format!("axis {} is used nowhere: not in template, where, bindings, grid or accumulate", axis.name);
-                let help = "its values would give the same module under different names; use it or remove it".to_string();
+                let message =
+                    format!("axis {} is used nowhere: not in template, where, bindings, grid or accumulate", axis.name);
+                let help =
+                    "its values would give the same module under different names; use it or remove it".to_string();
                 problems.push(FileError::new(&kernel.source, *place, message).with_help(Some(help)));
             }
         }
@@ -46,8 +56,10 @@ pub fn check(kernel: &Kernel, templates: &Templates) -> Result<Uses, Vec<FileErr
 }
 
 fn interface_axes(kernel: &Kernel) -> BTreeSet<String> {
-    let mut axes: BTreeSet<String> = kernel.rules.iter().flat_map(|rule| rule.condition.variables.iter().cloned()).collect();
-    let patterns = kernel.bindings.iter().flat_map(|binding| [&binding.layout, &binding.dtype]).chain([&kernel.accumulate]);
+    let mut axes: BTreeSet<String> =
+        kernel.rules.iter().flat_map(|rule| rule.condition.variables.iter().cloned()).collect();
+    let patterns =
+        kernel.bindings.iter().flat_map(|binding| [&binding.layout, &binding.dtype]).chain([&kernel.accumulate]);
     for text in patterns {
         axes.extend(Pattern::compile(&text.text, &kernel.axes).map(|pattern| pattern.variables).unwrap_or_default());
     }
@@ -97,7 +109,11 @@ impl Walker<'_> {
             return;
         };
         if self.open.iter().any(|open| open == name) {
-            self.problems.push(FileError::new(from, at, format!("template {name} includes itself ({})", self.open.join(" > "))));
+            self.problems.push(FileError::new(
+                from,
+                at,
+                format!("template {name} includes itself ({})", self.open.join(" > ")),
+            ));
             return;
         }
         self.uses.templates.insert(name.to_string());
@@ -252,7 +268,12 @@ impl Walker<'_> {
         {
             return Some(vec![name.to_string()]);
         }
-        self.problem(file, span, "the name of an imported or included template must be a plain string, so that it can be checked".into(), None);
+        self.problem(
+            file,
+            span,
+            "the name of an imported or included template must be a plain string, so that it can be checked".into(),
+            None,
+        );
         None
     }
 
@@ -292,8 +313,14 @@ impl Walker<'_> {
         let mut known: Vec<&str> = self.kernel.axis_names();
         known.extend(CONTEXT);
         let locals: Vec<String> = self.frames.iter().flat_map(|frame| frame.keys().cloned()).collect();
-        let help = did_you_mean(name, &known.iter().copied().chain(locals.iter().map(String::as_str)).collect::<Vec<_>>());
-        self.problem(file, span, format!("`{name}` is not defined here (axes: {})", join_names(&self.kernel.axis_names())), help);
+        let help =
+            did_you_mean(name, &known.iter().copied().chain(locals.iter().map(String::as_str)).collect::<Vec<_>>());
+        self.problem(
+            file,
+            span,
+            format!("`{name}` is not defined here (axes: {})", join_names(&self.kernel.axis_names())),
+            help,
+        );
     }
 
     fn comparison(&mut self, file: &std::sync::Arc<Source>, name: &str, named: bool, span: Span, value: &Value) {
@@ -302,7 +329,9 @@ impl Walker<'_> {
         }
         let Some(axis) = self.kernel.axis(name) else { return };
         if is_record(axis) && !named {
-            let message = format!("axis {name} has records for values, so comparing it is always false; compare {name}.name or a field");
+            let message = format!(
+                "axis {name} has records for values, so comparing it is always false; compare {name}.name or a field"
+            );
             self.problem(file, span, message, None);
         } else if let Some((message, help)) = value_problem(axis, value) {
             self.problem(file, span, message, help);
@@ -311,7 +340,12 @@ impl Walker<'_> {
 
     fn missing_export(&mut self, file: &std::sync::Arc<Source>, span: Span, name: &str, exports: &BTreeSet<String>) {
         let names: Vec<&str> = exports.iter().map(String::as_str).filter(|name| *name != "self").collect();
-        self.problem(file, span, format!("the imported template does not define `{name}` (it defines: {})", join_names(&names)), did_you_mean(name, &names));
+        self.problem(
+            file,
+            span,
+            format!("the imported template does not define `{name}` (it defines: {})", join_names(&names)),
+            did_you_mean(name, &names),
+        );
     }
 
     fn problem(&mut self, file: &std::sync::Arc<Source>, span: Span, message: String, help: Option<String>) {

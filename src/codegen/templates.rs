@@ -17,7 +17,8 @@ use crate::matrix::{Kernel, Variant};
 pub const FOLDER: &str = "templates";
 
 /// What a template has beside the axes.
-pub const CONTEXT: [&str; 8] = ["kernel", "variant", "header", "bindings", "push_constants", "spec_constants", "dtype", "layout"];
+pub const CONTEXT: [&str; 8] =
+    ["kernel", "variant", "header", "bindings", "push_constants", "spec_constants", "dtype", "layout"];
 
 /// Why the templates could not be read.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -42,7 +43,12 @@ impl std::fmt::Debug for Templates {
 /// Standard delimiters; a block tag takes its whole line away.
 pub fn syntax() -> SyntaxConfig {
     // Building with default delimiters cannot fail; the default is what it would give anyway.
-    SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build().unwrap_or_default()
+    SyntaxConfig::builder()
+        .trim_blocks(true)
+        .lstrip_blocks(true)
+        .keep_trailing_newline(true)
+        .build()
+        .unwrap_or_default()
 }
 
 impl Templates {
@@ -60,7 +66,8 @@ impl Templates {
                 if path.is_dir() {
                     folders.push((path, format!("{name}/")));
                 } else if name.ends_with(".jinja") {
-                    let text = std::fs::read_to_string(&path).map_err(|source| UnreadableTemplate { path: display_name(&path), source })?;
+                    let text = std::fs::read_to_string(&path)
+                        .map_err(|source| UnreadableTemplate { path: display_name(&path), source })?;
                     sources.insert(name, Arc::new(Source { name: display_name(&path), text }));
                 }
             }
@@ -96,7 +103,8 @@ impl Templates {
 
     /// The GLSL of one variant.
     pub fn render(&self, kernel: &Kernel, variant: &Variant) -> Result<String, Box<FileError>> {
-        let template = self.environment.get_template(&kernel.template.text).map_err(|error| self.located(kernel, &error))?;
+        let template =
+            self.environment.get_template(&kernel.template.text).map_err(|error| self.located(kernel, &error))?;
         template.render(context(kernel, variant)).map_err(|error| self.located(kernel, &error))
     }
 
@@ -115,14 +123,21 @@ impl Templates {
             let names: Vec<&str> = self.names().collect();
             let wanted = &kernel.template.text;
             let message = match error.kind() {
-                ErrorKind::TemplateNotFound => format!("no template is called `{wanted}` (in {FOLDER}/: {})", join_names(&names)),
+                ErrorKind::TemplateNotFound => {
+                    format!("no template is called `{wanted}` (in {FOLDER}/: {})", join_names(&names))
+                }
                 _ => message_of(innermost),
             };
-            return Box::new(FileError::new(&kernel.source, kernel.template.place, message).with_help(did_you_mean(wanted, &names)));
+            return Box::new(
+                FileError::new(&kernel.source, kernel.template.place, message).with_help(did_you_mean(wanted, &names)),
+            );
         };
         let line = innermost.line().unwrap_or(1);
         let mut place = Place::of_line(&source.text, line);
-        if let Some(range) = innermost.range().filter(|range| range.end <= source.text.len() && source.text.is_char_boundary(range.start)) {
+        if let Some(range) = innermost
+            .range()
+            .filter(|range| range.end <= source.text.len() && source.text.is_char_boundary(range.start))
+        {
             let line_start = source.text[..range.start].rfind('\n').map_or(0, |n| n + 1);
             place.column = range.start - line_start + 1;
             place.offset_bytes = range.start;
@@ -143,7 +158,8 @@ fn message_of(error: &Error) -> String {
 fn context(kernel: &Kernel, variant: &Variant) -> Value {
     let mut values: Vec<(Value, Value)> = Vec::with_capacity(kernel.axes.len() + CONTEXT.len());
     for choice in &variant.axes {
-        let value = kernel.axis(&choice.axis).and_then(|axis| axis.values.iter().find(|value| value.name == choice.value));
+        let value =
+            kernel.axis(&choice.axis).and_then(|axis| axis.values.iter().find(|value| value.name == choice.value));
         if let Some(value) = value {
             values.push((Value::from(choice.axis.as_str()), template_value(value)));
         }
@@ -167,11 +183,15 @@ fn context(kernel: &Kernel, variant: &Variant) -> Value {
 
 /// A function from a binding's name to one of its properties.
 fn lookup(variant: &Variant, property: fn(&crate::matrix::Binding) -> &'static str) -> Value {
-    let known: Vec<(String, &'static str)> = variant.bindings.iter().map(|binding| (binding.name.clone(), property(binding))).collect();
+    let known: Vec<(String, &'static str)> =
+        variant.bindings.iter().map(|binding| (binding.name.clone(), property(binding))).collect();
     Value::from_function(move |name: String| -> Result<&'static str, Error> {
         known.iter().find(|(binding, _)| *binding == name).map(|(_, property)| *property).ok_or_else(|| {
             let names: Vec<&str> = known.iter().map(|(binding, _)| binding.as_str()).collect();
-            Error::new(ErrorKind::InvalidOperation, format!("no binding is called `{name}` (allowed: {})", join_names(&names)))
+            Error::new(
+                ErrorKind::InvalidOperation,
+                format!("no binding is called `{name}` (allowed: {})", join_names(&names)),
+            )
         })
     })
 }

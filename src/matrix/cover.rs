@@ -31,7 +31,8 @@ pub fn cover_pairs(rows: &[Vec<usize>], max: usize) -> Result<Vec<usize>, CoverE
     let gain = |row: usize, covered: &[bool]| pairs.of(&rows[row]).filter(|id| !covered[*id]).count();
 
     // Ties go to the row with the largest hash: neighbours in file order share most of their values.
-    let mut heap: BinaryHeap<(usize, u64, usize)> = (0..rows.len()).map(|row| (gain(row, &covered), mix(row as u64), row)).collect();
+    let mut heap: BinaryHeap<(usize, u64, usize)> =
+        (0..rows.len()).map(|row| (gain(row, &covered), mix(row as u64), row)).collect();
     let mut chosen = vec![false; rows.len()];
     let mut n_chosen = 0;
     while let Some((old_gain, hash, row)) = heap.pop() {
@@ -86,7 +87,8 @@ struct PairIds {
 
 impl PairIds {
     fn new(rows: &[Vec<usize>], n_columns: usize) -> Self {
-        let sizes: Vec<usize> = (0..n_columns).map(|column| rows.iter().map(|row| row[column] + 1).max().unwrap_or(1)).collect();
+        let sizes: Vec<usize> =
+            (0..n_columns).map(|column| rows.iter().map(|row| row[column] + 1).max().unwrap_or(1)).collect();
         let mut starts = vec![0; n_columns * n_columns];
         let mut n_ids = 0;
         for a in 0..n_columns {
@@ -122,27 +124,35 @@ mod tests {
     fn pairs(rows: impl Iterator<Item = Vec<usize>>) -> BTreeSet<(usize, usize, usize, usize)> {
         rows.flat_map(|row| {
             let n = row.len();
-            (0..n).flat_map(move |a| (a + 1..n).map(move |b| (a, b))).map(move |(a, b)| (a, row[a], b, row[b])).collect::<Vec<_>>()
+            (0..n)
+                .flat_map(move |a| (a + 1..n).map(move |b| (a, b)))
+                .map(move |(a, b)| (a, row[a], b, row[b]))
+                .collect::<Vec<_>>()
         })
         .collect()
     }
 
     fn product(sizes: &[usize]) -> Vec<Vec<usize>> {
         sizes.iter().fold(vec![vec![]], |rows, size| {
-            rows.iter().flat_map(|row| (0..*size).map(|v| [row.clone(), vec![v]].concat()).collect::<Vec<_>>()).collect()
+            rows.iter()
+                .flat_map(|row| (0..*size).map(|v| [row.clone(), vec![v]].concat()).collect::<Vec<_>>())
+                .collect()
         })
     }
 
     #[test]
     fn the_real_product_is_covered_by_few() {
-        let rows: Vec<Vec<usize>> = product(&[2, 2, 2, 2, 5, 2, 2, 3, 12]).into_iter().filter(|row| row[0] == 1 || row[2] == 0).collect();
+        let rows: Vec<Vec<usize>> =
+            product(&[2, 2, 2, 2, 5, 2, 2, 3, 12]).into_iter().filter(|row| row[0] == 1 || row[2] == 0).collect();
         assert_eq!(rows.len(), 720 * 12);
         let chosen = cover_pairs(&rows, 216).unwrap();
         assert_eq!(chosen.len(), 216);
         assert!(chosen.is_sorted());
         assert_eq!(pairs(chosen.iter().map(|row| rows[*row].clone())), pairs(rows.iter().cloned()));
         assert_eq!(chosen, cover_pairs(&rows, 216).unwrap());
-        let Err(CoverError::TooFew { max: 10, needed }) = cover_pairs(&rows, 10) else { panic!("10 rows cannot cover 60 pairs of two columns") };
+        let Err(CoverError::TooFew { max: 10, needed }) = cover_pairs(&rows, 10) else {
+            panic!("10 rows cannot cover 60 pairs of two columns")
+        };
         assert!((60..=90).contains(&needed), "{needed} rows for 12 x 5 pairs");
         assert_eq!(cover_pairs(&rows, needed).unwrap().len(), needed);
     }

@@ -40,7 +40,12 @@ impl Place {
             if n + 1 == line {
                 let body = content.trim_end();
                 let indent = body.len() - body.trim_start().len();
-                return Place { line, column: indent + 1, offset_bytes: offset_bytes + indent, size_bytes: body.len() - indent };
+                return Place {
+                    line,
+                    column: indent + 1,
+                    offset_bytes: offset_bytes + indent,
+                    size_bytes: body.len() - indent,
+                };
             }
             offset_bytes += content.len();
         }
@@ -159,7 +164,10 @@ impl Document {
                 let (message, help) = match error.without_snippet() {
                     serde_saphyr::Error::DuplicateMappingKey { key, .. } => {
                         let key = key.as_deref().unwrap_or("?");
-                        (format!("duplicate key `{key}`"), Some("each key may stand once in a mapping; rename or remove one".to_string()))
+                        (
+                            format!("duplicate key `{key}`"),
+                            Some("each key may stand once in a mapping; rename or remove one".to_string()),
+                        )
                     }
                     other => {
                         let text = other.to_string();
@@ -195,7 +203,12 @@ impl Document {
         let entries = self.entries(node, what)?;
         for (key, _) in entries {
             if !allowed.contains(&key.name.as_str()) {
-                return Err(self.unknown(key.place, format!("unknown key `{}` in {what}", key.name), &key.name, allowed));
+                return Err(self.unknown(
+                    key.place,
+                    format!("unknown key `{}` in {what}", key.name),
+                    &key.name,
+                    allowed,
+                ));
             }
         }
         Ok(Fields { document: self, what: what.to_string(), place: node.place, entries })

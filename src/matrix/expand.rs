@@ -40,7 +40,8 @@ struct Projection<T> {
 
 impl<T: Clone> Projection<T> {
     fn new(kernel: &Kernel, variables: &[String]) -> Self {
-        let axes = kernel.axes.iter().enumerate().filter(|(_, axis)| variables.contains(&axis.name)).map(|(n, _)| n).collect();
+        let axes =
+            kernel.axes.iter().enumerate().filter(|(_, axis)| variables.contains(&axis.name)).map(|(n, _)| n).collect();
         Self { axes, known: HashMap::new() }
     }
 
@@ -49,7 +50,10 @@ impl<T: Clone> Projection<T> {
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
         }
-        let values = self.axes.iter().map(|n| (kernel.axes[*n].name.as_str(), template_value(&kernel.axes[*n].values[point[*n]])));
+        let values = self
+            .axes
+            .iter()
+            .map(|n| (kernel.axes[*n].name.as_str(), template_value(&kernel.axes[*n].values[point[*n]])));
         let result = work(Value::from_pairs(values))?;
         self.known.insert(key, result.clone());
         Ok(result)
@@ -66,7 +70,12 @@ struct Word<'k, T> {
 }
 
 impl<'k, T: Copy> Word<'k, T> {
-    fn new(kernel: &Kernel, what: &'static str, text: &super::kernel::Text, choices: &'k [(&'static str, T)]) -> Result<Self, Box<FileError>> {
+    fn new(
+        kernel: &Kernel,
+        what: &'static str,
+        text: &super::kernel::Text,
+        choices: &'k [(&'static str, T)],
+    ) -> Result<Self, Box<FileError>> {
         let pattern = Pattern::compile(&text.text, &kernel.axes).map_err(|error| located(kernel, text.place, error))?;
         let projection = Projection::new(kernel, &pattern.variables);
         Ok(Self { what, place: text.place, pattern, choices, projection })
@@ -78,7 +87,15 @@ impl<'k, T: Copy> Word<'k, T> {
             let word = pattern.render(values).map_err(|error| located(kernel, *place, error))?;
             choices.iter().find(|(name, _)| *name == word).map(|(_, value)| *value).ok_or_else(|| {
                 let allowed: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-                kernel.error(*place, format!("{what} `{}` gives `{word}` for {} (allowed: {})", pattern.text, name_of(kernel, point), join_names(&allowed)))
+                kernel.error(
+                    *place,
+                    format!(
+                        "{what} `{}` gives `{word}` for {} (allowed: {})",
+                        pattern.text,
+                        name_of(kernel, point),
+                        join_names(&allowed)
+                    ),
+                )
             })
         })
     }
@@ -88,11 +105,14 @@ const DTYPES: [(&str, Dtype); 2] = [("f32", Dtype::F32), ("f16", Dtype::F16)];
 
 /// Expands one kernel.
 pub fn expand(kernel: &Kernel) -> Result<Expansion, Box<FileError>> {
-    let n_points = kernel.axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.values.len())).filter(|n| *n <= MAX_POINTS);
+    let n_points =
+        kernel.axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.values.len())).filter(|n| *n <= MAX_POINTS);
     let Some(n_points) = n_points else {
-        return Err(kernel.error(kernel.place, format!("kernel {} has more than {MAX_POINTS} points before `where`", kernel.name)));
+        return Err(kernel
+            .error(kernel.place, format!("kernel {} has more than {MAX_POINTS} points before `where`", kernel.name)));
     };
-    let mut rules: Vec<Projection<bool>> = kernel.rules.iter().map(|rule| Projection::new(kernel, &rule.condition.variables)).collect();
+    let mut rules: Vec<Projection<bool>> =
+        kernel.rules.iter().map(|rule| Projection::new(kernel, &rule.condition.variables)).collect();
     let mut accumulate = Word::new(kernel, "accumulate", &kernel.accumulate, &DTYPES)?;
     let mut layouts = Vec::new();
     let mut dtypes = Vec::new();
@@ -101,7 +121,11 @@ pub fn expand(kernel: &Kernel) -> Result<Expansion, Box<FileError>> {
         dtypes.push(Word::new(kernel, "dtype", &binding.dtype, &DTYPES)?);
     }
 
-    let mut expansion = Expansion { variants: Vec::with_capacity(n_points), points: Vec::with_capacity(n_points), filtered: Vec::new() };
+    let mut expansion = Expansion {
+        variants: Vec::with_capacity(n_points),
+        points: Vec::with_capacity(n_points),
+        filtered: Vec::new(),
+    };
     let mut names: HashMap<String, usize> = HashMap::with_capacity(n_points);
     let mut point = vec![0usize; kernel.axes.len()];
     for _ in 0..n_points {
@@ -110,7 +134,10 @@ pub fn expand(kernel: &Kernel) -> Result<Expansion, Box<FileError>> {
         let mut removed = None;
         for (n, projection) in rules.iter_mut().enumerate() {
             let rule = &kernel.rules[n];
-            if !projection.get(kernel, &point, |values| rule.condition.holds(values)).map_err(|error| located(kernel, rule.keep.place, error))? {
+            if !projection
+                .get(kernel, &point, |values| rule.condition.holds(values))
+                .map_err(|error| located(kernel, rule.keep.place, error))?
+            {
                 removed = Some(n);
                 break;
             }
@@ -120,8 +147,16 @@ pub fn expand(kernel: &Kernel) -> Result<Expansion, Box<FileError>> {
         } else {
             if let Some(earlier) = names.insert(name.clone(), expansion.variants.len()) {
                 let other: &Variant = &expansion.variants[earlier];
-                let differing: Vec<String> = axes.iter().zip(&other.axes).filter(|(a, b)| a.value != b.value).map(|(a, b)| format!("{}: {} and {}", a.axis, b.value, a.value)).collect();
-                return Err(kernel.error(kernel.place, format!("two variants are called {name} ({}); rename a value", differing.join("; "))));
+                let differing: Vec<String> = axes
+                    .iter()
+                    .zip(&other.axes)
+                    .filter(|(a, b)| a.value != b.value)
+                    .map(|(a, b)| format!("{}: {} and {}", a.axis, b.value, a.value))
+                    .collect();
+                return Err(kernel.error(
+                    kernel.place,
+                    format!("two variants are called {name} ({}); rename a value", differing.join("; ")),
+                ));
             }
             let mut bindings = Vec::with_capacity(kernel.bindings.len());
             for (n, declaration) in kernel.bindings.iter().enumerate() {
@@ -134,7 +169,9 @@ pub fn expand(kernel: &Kernel) -> Result<Expansion, Box<FileError>> {
                 });
             }
             let accumulate = accumulate.get(kernel, &point)?;
-            let grid = grid_of(kernel, &point).ok_or_else(|| kernel.error(kernel.place, format!("the grid of {name} divides by more than u32 holds")))?;
+            let grid = grid_of(kernel, &point).ok_or_else(|| {
+                kernel.error(kernel.place, format!("the grid of {name} divides by more than u32 holds"))
+            })?;
             expansion.variants.push(Variant { kernel: kernel.name.clone(), name, axes, accumulate, bindings, grid });
             expansion.points.push(point.clone());
         }
@@ -142,7 +179,13 @@ pub fn expand(kernel: &Kernel) -> Result<Expansion, Box<FileError>> {
     }
     if expansion.variants.is_empty() {
         let place = kernel.rules.first().map_or(kernel.place, |rule| rule.keep.place);
-        return Err(kernel.error(place, format!("the where rules of kernel {} remove all {n_points} points; nothing is left to compile", kernel.name)));
+        return Err(kernel.error(
+            place,
+            format!(
+                "the where rules of kernel {} remove all {n_points} points; nothing is left to compile",
+                kernel.name
+            ),
+        ));
     }
     check_reference(kernel, &expansion)?;
     Ok(expansion)
@@ -150,10 +193,16 @@ pub fn expand(kernel: &Kernel) -> Result<Expansion, Box<FileError>> {
 
 /// Every given class must have its reference among the variants.
 fn check_reference(kernel: &Kernel, expansion: &Expansion) -> Result<(), Box<FileError>> {
-    let is_reference = |variant: &Variant| kernel.reference.axes.iter().all(|choice| variant.axis(&choice.axis) == Some(choice.value.as_str()));
-    let with_reference: std::collections::BTreeSet<String> = expansion.variants.iter().filter(|v| is_reference(v)).map(Variant::given_class).collect();
+    let is_reference = |variant: &Variant| {
+        kernel.reference.axes.iter().all(|choice| variant.axis(&choice.axis) == Some(choice.value.as_str()))
+    };
+    let with_reference: std::collections::BTreeSet<String> =
+        expansion.variants.iter().filter(|v| is_reference(v)).map(Variant::given_class).collect();
     match expansion.variants.iter().map(Variant::given_class).find(|class| !with_reference.contains(class)) {
-        Some(class) => Err(kernel.error(kernel.place, format!("the where rules of kernel {} remove the reference of the given class {class}", kernel.name))),
+        Some(class) => Err(kernel.error(
+            kernel.place,
+            format!("the where rules of kernel {} remove the reference of the given class {class}", kernel.name),
+        )),
         None => Ok(()),
     }
 }
@@ -178,7 +227,11 @@ fn name_of(kernel: &Kernel, point: &[usize]) -> String {
 }
 
 fn choices_of(kernel: &Kernel, point: &[usize]) -> Vec<AxisChoice> {
-    let choice = |(axis, index): (&super::Axis, &usize)| AxisChoice { axis: axis.name.clone(), phase: axis.phase, value: axis.values[*index].name.clone() };
+    let choice = |(axis, index): (&super::Axis, &usize)| AxisChoice {
+        axis: axis.name.clone(),
+        phase: axis.phase,
+        value: axis.values[*index].name.clone(),
+    };
     kernel.axes.iter().zip(point).map(choice).collect()
 }
 

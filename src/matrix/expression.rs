@@ -97,7 +97,9 @@ impl Condition {
                     }
                     check_name(scope, name, field, bytes(span))
                 }
-                Seen::Compared { name, value, .. } => scope.axis(name).and_then(|axis| check_value(axis, value, whole.clone())),
+                Seen::Compared { name, value, .. } => {
+                    scope.axis(name).and_then(|axis| check_value(axis, value, whole.clone()))
+                }
             };
             if problem.is_none() {
                 problem = found;
@@ -125,10 +127,9 @@ impl Condition {
     /// Evaluates with `values`, an object of the names in scope.
     pub fn holds(&self, values: Value) -> Result<bool, ExpressionError> {
         let fail = |message: String| ExpressionError { message, help: None, bytes: 0..self.text.len() };
-        let value = self
-            .compiled
-            .eval(values)
-            .map_err(|error| fail(format!("`{}` cannot be evaluated: {}", self.text, error.detail().unwrap_or("unknown reason"))))?;
+        let value = self.compiled.eval(values).map_err(|error| {
+            fail(format!("`{}` cannot be evaluated: {}", self.text, error.detail().unwrap_or("unknown reason")))
+        })?;
         match value.kind() {
             minijinja::value::ValueKind::Bool => Ok(value.is_true()),
             _ => Err(fail(format!("`{}` must be true or false, not `{value}`", self.text))),
@@ -137,7 +138,8 @@ impl Condition {
 
     /// Evaluates with integers looked up by name.
     pub fn holds_for_numbers(&self, number: impl Fn(&str) -> Option<i64>) -> Result<bool, ExpressionError> {
-        let values: BTreeMap<&str, Value> = self.variables.iter().filter_map(|name| Some((name.as_str(), Value::from(number(name)?)))).collect();
+        let values: BTreeMap<&str, Value> =
+            self.variables.iter().filter_map(|name| Some((name.as_str(), Value::from(number(name)?)))).collect();
         self.holds(Value::from_pairs(values))
     }
 }
@@ -155,7 +157,12 @@ impl Filter {
         let values = axes
             .iter()
             .filter(|axis| condition.variables.contains(&axis.name))
-            .map(|axis| (axis.name.clone(), axis.values.iter().map(|value| (value.name.clone(), template_value(value))).collect()))
+            .map(|axis| {
+                (
+                    axis.name.clone(),
+                    axis.values.iter().map(|value| (value.name.clone(), template_value(value))).collect(),
+                )
+            })
             .collect();
         Ok(Filter { condition, values })
     }
@@ -164,7 +171,9 @@ impl Filter {
         let chosen: BTreeMap<&str, Value> = variant
             .axes
             .iter()
-            .filter_map(|choice| Some((choice.axis.as_str(), self.values.get(&choice.axis)?.get(&choice.value)?.clone())))
+            .filter_map(|choice| {
+                Some((choice.axis.as_str(), self.values.get(&choice.axis)?.get(&choice.value)?.clone()))
+            })
             .collect();
         self.condition.holds(Value::from_pairs(chosen))
     }
@@ -252,7 +261,10 @@ pub fn field_problem(axis: &Axis, field: &str) -> Option<(String, Option<String>
     }
     fields.push("name");
     (!fields.contains(&field)).then(|| {
-        (format!("axis `{}` has no field `{field}` (allowed: {})", axis.name, join_names(&fields)), did_you_mean(field, &fields))
+        (
+            format!("axis `{}` has no field `{field}` (allowed: {})", axis.name, join_names(&fields)),
+            did_you_mean(field, &fields),
+        )
     })
 }
 
@@ -270,7 +282,11 @@ pub fn value_problem(axis: &Axis, value: &Value) -> Option<(String, Option<Strin
     });
     (!known).then(|| {
         let text = value.to_string();
-        let help = if names.contains(&text.as_str()) { Some("write numbers without quotes, words with".into()) } else { did_you_mean(&text, &names) };
+        let help = if names.contains(&text.as_str()) {
+            Some("write numbers without quotes, words with".into())
+        } else {
+            did_you_mean(&text, &names)
+        };
         (format!("axis `{}` has no value `{text}` (allowed: {})", axis.name, join_names(&names)), help)
     })
 }
@@ -376,7 +392,10 @@ fn compare_list<'e>(left: &'e ast::Expr<'e>, right: &'e ast::Expr<'e>, visit: &m
 pub fn walk_arguments<'e>(arguments: &'e [ast::CallArg<'e>], visit: &mut dyn FnMut(Seen<'e>)) {
     for argument in arguments {
         match argument {
-            ast::CallArg::Pos(expr) | ast::CallArg::Kwarg(_, expr) | ast::CallArg::PosSplat(expr) | ast::CallArg::KwargSplat(expr) => {
+            ast::CallArg::Pos(expr)
+            | ast::CallArg::Kwarg(_, expr)
+            | ast::CallArg::PosSplat(expr)
+            | ast::CallArg::KwargSplat(expr) => {
                 walk(expr, visit);
             }
         }
@@ -426,10 +445,12 @@ impl Pattern {
     }
 
     pub fn render(&self, values: Value) -> Result<String, ExpressionError> {
-        ENVIRONMENT.template_from_str(&self.text).and_then(|template| template.render(values)).map_err(|error| ExpressionError {
-            message: format!("`{}` cannot be rendered: {}", self.text, error.detail().unwrap_or("unknown reason")),
-            help: None,
-            bytes: 0..self.text.len(),
+        ENVIRONMENT.template_from_str(&self.text).and_then(|template| template.render(values)).map_err(|error| {
+            ExpressionError {
+                message: format!("`{}` cannot be rendered: {}", self.text, error.detail().unwrap_or("unknown reason")),
+                help: None,
+                bytes: 0..self.text.len(),
+            }
         })
     }
 }
@@ -440,8 +461,16 @@ mod tests {
     use crate::matrix::Phase;
 
     fn axes() -> Vec<Axis> {
-        let word = |name: &str| AxisValue { name: name.into(), scalar: Some(Scalar::Text(name.into())), fields: Default::default() };
-        let tile = |name: &str, px: i64| AxisValue { name: name.into(), scalar: None, fields: [("px".to_string(), Scalar::Int(px))].into_iter().collect() };
+        let word = |name: &str| AxisValue {
+            name: name.into(),
+            scalar: Some(Scalar::Text(name.into())),
+            fields: Default::default(),
+        };
+        let tile = |name: &str, px: i64| AxisValue {
+            name: name.into(),
+            scalar: None,
+            fields: [("px".to_string(), Scalar::Int(px))].into_iter().collect(),
+        };
         vec![
             Axis { name: "acc".into(), phase: Phase::Given, values: vec![word("f32"), word("f16")] },
             Axis { name: "tile".into(), phase: Phase::Dispatch, values: vec![tile("1x1", 1), tile("2x1", 2)] },
@@ -452,7 +481,9 @@ mod tests {
         let axes = axes();
         let condition = Condition::compile(text, Scope::Axes(&axes))?;
         let values: BTreeMap<&str, Value> =
-            [("acc", template_value(&axes[0].values[acc])), ("tile", template_value(&axes[1].values[tile]))].into_iter().collect();
+            [("acc", template_value(&axes[0].values[acc])), ("tile", template_value(&axes[1].values[tile]))]
+                .into_iter()
+                .collect();
         condition.holds(Value::from_pairs(values))
     }
 

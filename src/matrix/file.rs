@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::document::{Document, Fields, FileError, Key, Node, Place, display_name};
 use super::expression::{Condition, ExpressionError, Pattern, Scope, is_record};
 use super::kernel::{
-    BindingDeclaration, Divisor, GridDeclaration, GridForm, GridTermDeclaration, Kernel, Matrix, OpFeatures, Reference, Text, Where,
+    BindingDeclaration, Divisor, GridDeclaration, GridForm, GridTermDeclaration, Kernel, Matrix, OpFeatures, Reference,
+    Text, Where,
 };
 use super::{Axis, AxisChoice, AxisValue, GlslType, Padding, Phase, PushField, Role, Scalar, Shrink, SpecConst};
 use crate::matrix::document::Content;
@@ -17,8 +18,19 @@ pub const SCHEMA: i64 = 1;
 pub const FILE_NAME: &str = "variants.yaml";
 
 /// Names that a template already has, so no axis may take them.
-const RESERVED: [&str; 11] =
-    ["kernel", "variant", "header", "bindings", "push_constants", "spec_constants", "dtype", "layout", "loop", "self", "caller"];
+const RESERVED: [&str; 11] = [
+    "kernel",
+    "variant",
+    "header",
+    "bindings",
+    "push_constants",
+    "spec_constants",
+    "dtype",
+    "layout",
+    "loop",
+    "self",
+    "caller",
+];
 
 const GLSL_TYPES: [(&str, GlslType); 9] = [
     ("bool", GlslType::Bool),
@@ -47,7 +59,8 @@ pub enum MatrixError {
 pub fn load(dir: &Path, ops: &[OpFeatures]) -> Result<Matrix, MatrixError> {
     let path = dir.join(FILE_NAME);
     let name = display_name(&path);
-    let text = std::fs::read_to_string(&path).map_err(|source| MatrixError::Unreadable { path: name.clone(), source })?;
+    let text =
+        std::fs::read_to_string(&path).map_err(|source| MatrixError::Unreadable { path: name.clone(), source })?;
     Ok(parse(&name, &text, ops)?)
 }
 
@@ -58,14 +71,21 @@ pub fn parse(name: &str, text: &str, ops: &[OpFeatures]) -> Result<Matrix, Box<F
     let schema = top.require("schema")?;
     match document.scalar(schema, "schema")? {
         Scalar::Int(SCHEMA) => {}
-        other => return Err(document.error(schema.place, format!("schema is {other}, and this tilesmith reads schema {SCHEMA}"))),
+        other => {
+            return Err(
+                document.error(schema.place, format!("schema is {other}, and this tilesmith reads schema {SCHEMA}"))
+            );
+        }
     }
     let kernels = top.require("kernels")?;
     let entries = document.entries(kernels, "kernels")?;
     if entries.is_empty() {
         return Err(document.error(kernels.place, "kernels is empty, so there is nothing to tune"));
     }
-    let kernels = entries.iter().map(|(key, node)| Reader { document: &document, ops, kernel: &key.name }.kernel(key, node)).collect::<Result<_, _>>()?;
+    let kernels = entries
+        .iter()
+        .map(|(key, node)| Reader { document: &document, ops, kernel: &key.name }.kernel(key, node))
+        .collect::<Result<_, _>>()?;
     Ok(Matrix { source: Arc::clone(&document.source), kernels })
 }
 
@@ -85,7 +105,20 @@ impl Reader<'_> {
         let fields = document.fields(
             node,
             &what,
-            &["template", "op", "accepts", "accumulate", "axes", "where", "bindings", "push", "spec", "grid", "local", "reference"],
+            &[
+                "template",
+                "op",
+                "accepts",
+                "accumulate",
+                "axes",
+                "where",
+                "bindings",
+                "push",
+                "spec",
+                "grid",
+                "local",
+                "reference",
+            ],
         )?;
         let op_node = fields.require("op")?;
         let op = document.text(op_node, "op")?;
@@ -97,7 +130,9 @@ impl Reader<'_> {
         let accepts = match fields.get("accepts") {
             Some(node) => {
                 let text = document.text(node, "accepts")?;
-                Some(Arc::new(Condition::compile(&text, Scope::Numbers(features)).map_err(|e| self.expression(node, e))?))
+                Some(Arc::new(
+                    Condition::compile(&text, Scope::Numbers(features)).map_err(|e| self.expression(node, e))?,
+                ))
             }
             None => None,
         };
@@ -132,7 +167,10 @@ impl Reader<'_> {
         for (key, node) in entries {
             self.identifier(&key.name, key.place, "axis")?;
             if RESERVED.contains(&key.name.as_str()) {
-                return Err(self.document.error(key.place, format!("an axis cannot be called `{}`: templates use that name for something else", key.name)));
+                return Err(self.document.error(
+                    key.place,
+                    format!("an axis cannot be called `{}`: templates use that name for something else", key.name),
+                ));
             }
             let what = format!("axis {}", key.name);
             let fields = self.document.fields(node, &what, &["phase", "values"])?;
@@ -156,7 +194,11 @@ impl Reader<'_> {
             Content::List(items) => {
                 for item in items {
                     let scalar = document.scalar(item, &format!("a value of {what}"))?.clone();
-                    values.push(AxisValue { name: scalar.to_string(), scalar: Some(scalar), fields: Default::default() });
+                    values.push(AxisValue {
+                        name: scalar.to_string(),
+                        scalar: Some(scalar),
+                        fields: Default::default(),
+                    });
                     places.push(item.place);
                 }
             }
@@ -167,9 +209,15 @@ impl Reader<'_> {
                     for (field, value) in document.entries(record, &record_what)? {
                         self.identifier(&field.name, field.place, "field")?;
                         if field.name == "name" {
-                            return Err(document.error(field.place, format!("{record_what} cannot have a field `name`: that is the value's own name")));
+                            return Err(document.error(
+                                field.place,
+                                format!("{record_what} cannot have a field `name`: that is the value's own name"),
+                            ));
                         }
-                        fields.insert(field.name.clone(), document.scalar(value, &format!("field {} of {record_what}", field.name))?.clone());
+                        fields.insert(
+                            field.name.clone(),
+                            document.scalar(value, &format!("field {} of {record_what}", field.name))?.clone(),
+                        );
                     }
                     if fields.is_empty() {
                         return Err(document.error(record.place, format!("{record_what} is a record without fields")));
@@ -178,7 +226,10 @@ impl Reader<'_> {
                         let missing = first.fields.keys().find(|name| !fields.contains_key(*name));
                         let extra = fields.keys().find(|name| !first.fields.contains_key(*name));
                         if let Some(name) = missing.or(extra) {
-                            let message = format!("the records of {what} must have the same fields, and `{name}` is not in both {} and {}", first.name, key.name);
+                            let message = format!(
+                                "the records of {what} must have the same fields, and `{name}` is not in both {} and {}",
+                                first.name, key.name
+                            );
                             return Err(document.error(key.place, message));
                         }
                     }
@@ -186,7 +237,12 @@ impl Reader<'_> {
                     places.push(key.place);
                 }
             }
-            other => return Err(document.error(node.place, format!("values of {what} must be a list or a mapping, not {}", other.describe()))),
+            other => {
+                return Err(document.error(
+                    node.place,
+                    format!("values of {what} must be a list or a mapping, not {}", other.describe()),
+                ));
+            }
         }
         if values.is_empty() {
             return Err(document.error(node.place, format!("{what} has no values")));
@@ -194,7 +250,10 @@ impl Reader<'_> {
         for (n, (value, place)) in values.iter().zip(&places).enumerate() {
             let plain = |c: char| c.is_ascii_alphanumeric() || "_-.+".contains(c);
             if value.name.is_empty() || value.name.len() > 64 || !value.name.chars().all(plain) {
-                let message = format!("`{}` cannot name a value of {what}: letters, digits, `_`, `-`, `.` and `+` only, at most 64", value.name.escape_debug());
+                let message = format!(
+                    "`{}` cannot name a value of {what}: letters, digits, `_`, `-`, `.` and `+` only, at most 64",
+                    value.name.escape_debug()
+                );
                 return Err(document.error(*place, message));
             }
             if values[..n].iter().any(|earlier| earlier.name == value.name) {
@@ -210,7 +269,8 @@ impl Reader<'_> {
             let fields = self.document.fields(item, "a where rule", &["keep", "because"])?;
             let keep_node = fields.require("keep")?;
             let keep = self.text(keep_node, "keep")?;
-            let condition = Condition::compile(&keep.text, Scope::Axes(axes)).map_err(|error| self.expression(keep_node, error))?;
+            let condition =
+                Condition::compile(&keep.text, Scope::Axes(axes)).map_err(|error| self.expression(keep_node, error))?;
             let because = self.document.text(fields.require("because")?, "because")?;
             Ok(Where { keep, because, condition: Arc::new(condition) })
         };
@@ -222,7 +282,8 @@ impl Reader<'_> {
         let mut bindings: Vec<BindingDeclaration> = Vec::new();
         for item in document.list(node, "bindings")? {
             let fields = document.fields(item, "a binding", &["role", "name", "layout", "dtype", "padding"])?;
-            let roles = [("output", Role::Output), ("input", Role::Input), ("weight", Role::Weight), ("bias", Role::Bias)];
+            let roles =
+                [("output", Role::Output), ("input", Role::Input), ("weight", Role::Weight), ("bias", Role::Bias)];
             let role = document.choice(fields.require("role")?, "role", &roles)?;
             let name = self.name_of(&fields, "binding", bindings.iter().map(|b| b.name.as_str()))?;
             let paddings = [("zero", Padding::Zero), ("undefined", Padding::Undefined)];
@@ -252,12 +313,18 @@ impl Reader<'_> {
             let ty = document.choice(fields.require("type")?, "type", &GLSL_TYPES)?;
             let value_node = fields.require("value")?;
             let value = match &value_node.content {
-                Content::List(items) => items.iter().map(|item| self.feature(item, features)).collect::<Read<Vec<_>>>()?,
+                Content::List(items) => {
+                    items.iter().map(|item| self.feature(item, features)).collect::<Read<Vec<_>>>()?
+                }
                 _ => vec![self.feature(value_node, features)?],
             };
             if value.len() != ty.n_components() {
                 let type_name = GLSL_TYPES.iter().find(|(_, t)| *t == ty).map_or("?", |(n, _)| n);
-                let message = format!("push constant {name} is a {type_name} of {} components, and {} are given", ty.n_components(), value.len());
+                let message = format!(
+                    "push constant {name} is a {type_name} of {} components, and {} are given",
+                    ty.n_components(),
+                    value.len()
+                );
                 return Err(document.error(value_node.place, message));
             }
             push.push(PushField { name, ty, value });
@@ -275,7 +342,8 @@ impl Reader<'_> {
             let ty_node = fields.require("type")?;
             let ty = document.choice(ty_node, "type", &GLSL_TYPES)?;
             if ty.n_components() != 1 {
-                return Err(document.error(ty_node.place, "a specialization constant is a scalar (allowed: bool, int, uint, float)"));
+                return Err(document
+                    .error(ty_node.place, "a specialization constant is a scalar (allowed: bool, int, uint, float)"));
             }
             spec.push(SpecConst { name, ty, value: self.feature(fields.require("value")?, features)? });
         }
@@ -291,12 +359,19 @@ impl Reader<'_> {
         let axis_name = document.text(by, "by")?;
         let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
         let Some(axis) = names.iter().position(|name| *name == axis_name) else {
-            return Err(document.unknown(by.place, format!("grid is by `{axis_name}`, which is no axis"), &axis_name, &names));
+            return Err(document.unknown(
+                by.place,
+                format!("grid is by `{axis_name}`, which is no axis"),
+                &axis_name,
+                &names,
+            ));
         };
         let mut allowed: Vec<&str> = axes[axis].values.iter().map(|value| value.name.as_str()).collect();
         allowed.push("by");
         let fields = document.fields(node, "grid", &allowed)?;
-        let form = |value: &AxisValue| self.grid_form(fields.require(&value.name)?, &format!("grid {}", value.name), axes, features);
+        let form = |value: &AxisValue| {
+            self.grid_form(fields.require(&value.name)?, &format!("grid {}", value.name), axes, features)
+        };
         Ok(GridDeclaration::By { axis, forms: axes[axis].values.iter().map(form).collect::<Read<_>>()? })
     }
 
@@ -305,7 +380,9 @@ impl Reader<'_> {
         let terms = |key: &str| -> Read<Vec<GridTermDeclaration>> {
             let node = fields.require(key)?;
             match &node.content {
-                Content::List(items) if items.is_empty() => Err(self.document.error(node.place, format!("{what} {key} has no terms"))),
+                Content::List(items) if items.is_empty() => {
+                    Err(self.document.error(node.place, format!("{what} {key} has no terms")))
+                }
                 Content::List(items) => items.iter().map(|item| self.grid_term(item, axes, features)).collect(),
                 _ => Ok(vec![self.grid_term(node, axes, features)?]),
             }
@@ -320,7 +397,12 @@ impl Reader<'_> {
         let mut of = Vec::new();
         for name in document.text(of_node, "of")?.split('*').map(str::trim) {
             if !features.contains(&name) {
-                return Err(document.unknown(of_node.place, format!("no feature of the op is called `{name}`"), name, features));
+                return Err(document.unknown(
+                    of_node.place,
+                    format!("no feature of the op is called `{name}`"),
+                    name,
+                    features,
+                ));
             }
             of.push(name.to_string());
         }
@@ -349,8 +431,16 @@ impl Reader<'_> {
             None => has_field(axis) || (axis.name == field && !is_record(axis)),
         });
         let (Some((n, axis)), None) = (found.next(), found.next()) else {
-            let mut known: Vec<&str> = axes.iter().filter_map(|axis| axis.values.first()).flat_map(|value| value.fields.keys().map(String::as_str)).collect();
-            known.extend(axes.iter().filter(|axis| axis.values.iter().all(|v| matches!(v.scalar, Some(Scalar::Int(_))))).map(|axis| axis.name.as_str()));
+            let mut known: Vec<&str> = axes
+                .iter()
+                .filter_map(|axis| axis.values.first())
+                .flat_map(|value| value.fields.keys().map(String::as_str))
+                .collect();
+            known.extend(
+                axes.iter()
+                    .filter(|axis| axis.values.iter().all(|v| matches!(v.scalar, Some(Scalar::Int(_)))))
+                    .map(|axis| axis.name.as_str()),
+            );
             let ambiguous = axes.iter().filter(|axis| has_field(axis)).count() > 1;
             let message = if ambiguous && axis_name.is_none() {
                 format!("per `{factor}` is a field of several axes; write AXIS.{factor}")
@@ -362,7 +452,13 @@ impl Reader<'_> {
         for value in &axis.values {
             let scalar = value.scalar.as_ref().or_else(|| value.fields.get(field));
             if !matches!(scalar, Some(Scalar::Int(1..=0xffff_ffff))) {
-                return Err(document.error(node.place, format!("per `{factor}` must be an integer of at least 1 in every value of axis {}, and {} has another", axis.name, value.name)));
+                return Err(document.error(
+                    node.place,
+                    format!(
+                        "per `{factor}` must be an integer of at least 1 in every value of axis {}, and {} has another",
+                        axis.name, value.name
+                    ),
+                ));
             }
         }
         Ok(if is_record(axis) { Divisor::Field { axis: n, field: field.to_string() } } else { Divisor::Axis(n) })
@@ -391,8 +487,16 @@ impl Reader<'_> {
     }
 
     fn local_size(&self, node: &Node) -> Read<[u32; 3]> {
-        let sizes = self.document.list(node, "a local size")?.iter().map(|n| self.document.integer(n, "a local size", 1)).collect::<Read<Vec<_>>>()?;
-        <[u32; 3]>::try_from(sizes).map_err(|given| self.document.error(node.place, format!("a local size has 3 numbers [x, y, z], and {} are given", given.len())))
+        let sizes = self
+            .document
+            .list(node, "a local size")?
+            .iter()
+            .map(|n| self.document.integer(n, "a local size", 1))
+            .collect::<Read<Vec<_>>>()?;
+        <[u32; 3]>::try_from(sizes).map_err(|given| {
+            self.document
+                .error(node.place, format!("a local size has 3 numbers [x, y, z], and {} are given", given.len()))
+        })
     }
 
     fn reference(&self, node: &Node, axes: &[Axis], local_sizes: &[[u32; 3]]) -> Read<Reference> {
@@ -400,11 +504,15 @@ impl Reader<'_> {
         let entries = document.entries(node, "reference")?;
         for (key, _) in entries {
             if axes.iter().any(|axis| axis.name == key.name && axis.phase == Phase::Given) {
-                let message = format!("axis {} is given by the caller, so it cannot stand in reference: there is one reference in each given class", key.name);
+                let message = format!(
+                    "axis {} is given by the caller, so it cannot stand in reference: there is one reference in each given class",
+                    key.name
+                );
                 return Err(document.error(key.place, message));
             }
         }
-        let mut allowed: Vec<&str> = axes.iter().filter(|axis| axis.phase != Phase::Given).map(|axis| axis.name.as_str()).collect();
+        let mut allowed: Vec<&str> =
+            axes.iter().filter(|axis| axis.phase != Phase::Given).map(|axis| axis.name.as_str()).collect();
         allowed.push("local");
         let fields = document.fields(node, "reference", &allowed)?;
         let mut choices = Vec::new();
@@ -413,7 +521,12 @@ impl Reader<'_> {
             let value = document.text(node, &axis.name)?;
             let values: Vec<&str> = axis.values.iter().map(|v| v.name.as_str()).collect();
             if !values.contains(&value.as_str()) {
-                return Err(document.unknown(node.place, format!("axis {} has no value `{value}`", axis.name), &value, &values));
+                return Err(document.unknown(
+                    node.place,
+                    format!("axis {} has no value `{value}`", axis.name),
+                    &value,
+                    &values,
+                ));
             }
             choices.push(AxisChoice { axis: axis.name.clone(), phase: axis.phase, value });
         }
@@ -421,7 +534,14 @@ impl Reader<'_> {
         let local = self.local_size(local_node)?;
         if !local_sizes.contains(&local) {
             let sizes: Vec<String> = local_sizes.iter().map(|size| local_name(*size)).collect();
-            return Err(document.error(local_node.place, format!("reference local {} is none of the local sizes (allowed: {})", local_name(local), sizes.join(", "))));
+            return Err(document.error(
+                local_node.place,
+                format!(
+                    "reference local {} is none of the local sizes (allowed: {})",
+                    local_name(local),
+                    sizes.join(", ")
+                ),
+            ));
         }
         Ok(Reference { axes: choices, local })
     }
@@ -440,7 +560,12 @@ impl Reader<'_> {
     fn feature(&self, node: &Node, features: &[&str]) -> Read<String> {
         let name = self.document.text(node, "value")?;
         if !features.contains(&name.as_str()) {
-            return Err(self.document.unknown(node.place, format!("no feature of the op is called `{name}`"), &name, features));
+            return Err(self.document.unknown(
+                node.place,
+                format!("no feature of the op is called `{name}`"),
+                &name,
+                features,
+            ));
         }
         Ok(name)
     }
@@ -461,7 +586,13 @@ impl Reader<'_> {
         if first && name.len() <= 64 && chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return Ok(());
         }
-        Err(self.document.error(place, format!("`{}` cannot name a {what}: a letter, then letters, digits and `_`, at most 64", name.escape_debug())))
+        Err(self.document.error(
+            place,
+            format!(
+                "`{}` cannot name a {what}: a letter, then letters, digits and `_`, at most 64",
+                name.escape_debug()
+            ),
+        ))
     }
 
     fn expression(&self, node: &Node, error: ExpressionError) -> Box<FileError> {

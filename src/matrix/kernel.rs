@@ -63,7 +63,10 @@ pub type GridForm = [Vec<GridTermDeclaration>; 3];
 pub enum GridDeclaration {
     Plain(GridForm),
     /// Forms in the order of the axis' values.
-    By { axis: usize, forms: Vec<GridForm> },
+    By {
+        axis: usize,
+        forms: Vec<GridForm>,
+    },
 }
 
 /// The plainest candidate of every given class.
@@ -116,7 +119,10 @@ impl Kernel {
     }
 
     /// Whether a case with these features can be computed.
-    pub fn accepts_case(&self, features: impl Fn(&str) -> Option<i64>) -> Result<bool, super::expression::ExpressionError> {
+    pub fn accepts_case(
+        &self,
+        features: impl Fn(&str) -> Option<i64>,
+    ) -> Result<bool, super::expression::ExpressionError> {
         self.accepts.as_ref().map_or(Ok(true), |condition| condition.holds_for_numbers(features))
     }
 

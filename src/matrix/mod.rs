@@ -22,11 +22,13 @@ pub mod kernel;
 #[cfg(feature = "compile")]
 pub mod suggestion;
 
-pub use interface::{Binding, Dtype, GlslType, Grid, GridTerm, Layout, Padding, PushField, Requirements, Role, SpecConst, StaticCounts};
 #[cfg(feature = "compile")]
 pub use expand::{Expansion, Filtered};
 #[cfg(feature = "compile")]
 pub use file::MatrixError;
+pub use interface::{
+    Binding, Dtype, GlslType, Grid, GridTerm, Layout, Padding, PushField, Requirements, Role, SpecConst, StaticCounts,
+};
 #[cfg(feature = "compile")]
 pub use kernel::{Kernel, Matrix, OpFeatures, Reference};
 

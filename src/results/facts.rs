@@ -139,7 +139,10 @@ mod tests {
         assert!(matches!(Facts::load(&path), Err(FactsError::Read { .. })));
         std::fs::write(&path, "{\"schema\": 9, \"new\": 1}").unwrap();
         let error = Facts::load(&path).unwrap_err().to_string();
-        assert!(error.contains("a.variants.json") && error.contains("schema 9") && error.contains("allowed: 1"), "{error}");
+        assert!(
+            error.contains("a.variants.json") && error.contains("schema 9") && error.contains("allowed: 1"),
+            "{error}"
+        );
         std::fs::write(&path, "{\"schema\": 1").unwrap();
         assert!(matches!(Facts::load(&path), Err(FactsError::Parse { .. })));
     }

@@ -30,9 +30,9 @@ impl Product {
     }
 
     pub fn value(&self, case: &impl Features) -> u64 {
-        self.0.iter().fold(1, |product: u64, name| {
-            product.saturating_mul(u64::try_from(case.feature(name)).unwrap_or(0))
-        })
+        self.0
+            .iter()
+            .fold(1, |product: u64, name| product.saturating_mul(u64::try_from(case.feature(name)).unwrap_or(0)))
     }
 }
 

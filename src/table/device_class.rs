@@ -100,13 +100,21 @@ pub enum DeviceClassError {
     Syntax { path: PathBuf, line: u64, column: u64, message: String },
     #[error("{path}:{line}:{column}: schema {given} is not known (allowed: {SCHEMA})")]
     Schema { path: PathBuf, line: u64, column: u64, given: u32 },
-    #[error("{path}:{line}:{column}: {what} {name} is there twice (first at line {first_line}); give one of them another name")]
+    #[error(
+        "{path}:{line}:{column}: {what} {name} is there twice (first at line {first_line}); give one of them another name"
+    )]
     Twice { path: PathBuf, line: u64, column: u64, what: &'static str, name: String, first_line: u64 },
-    #[error("{path}:{line}:{column}: name {name} is not allowed for a {what} (allowed: lower-case letters, digits, -, _ and ., but not {ANY})")]
+    #[error(
+        "{path}:{line}:{column}: name {name} is not allowed for a {what} (allowed: lower-case letters, digits, -, _ and ., but not {ANY})"
+    )]
     Name { path: PathBuf, line: u64, column: u64, what: &'static str, name: String },
-    #[error("{path}:{line}:{column}: pattern {pattern:?} matches no name (allowed: lower-case ASCII, not empty; # is one digit)")]
+    #[error(
+        "{path}:{line}:{column}: pattern {pattern:?} matches no name (allowed: lower-case ASCII, not empty; # is one digit)"
+    )]
     Pattern { path: PathBuf, line: u64, column: u64, pattern: String },
-    #[error("{path}:{line}:{column}: class {class} lists nothing to tell it by (allowed: names, drivers, subgroup_size)")]
+    #[error(
+        "{path}:{line}:{column}: class {class} lists nothing to tell it by (allowed: names, drivers, subgroup_size)"
+    )]
     Unconditional { path: PathBuf, line: u64, column: u64, class: String },
     #[error("{path}:{line}:{column}: vendor {vendor} has neither ids nor drivers; no device would match")]
     Unmatched { path: PathBuf, line: u64, column: u64, vendor: String },
@@ -311,8 +319,7 @@ mod tests {
         let classes = shipped();
         let new = DeviceIdentity { vendor_id: 0x13b5, name: "Mali-Z9".into(), ..DeviceIdentity::default() };
         assert_eq!(classes.classify(&new), Classified { class: "arm".into(), vendor: "arm".into() });
-        let wave64 =
-            DeviceIdentity { vendor_id: 0x1002, driver_id: 3, name: "AMD Custom".into(), subgroup_size: 64 };
+        let wave64 = DeviceIdentity { vendor_id: 0x1002, driver_id: 3, name: "AMD Custom".into(), subgroup_size: 64 };
         assert_eq!(classes.classify(&wave64).class, "amd-gcn-unnamed");
         assert_eq!(classes.classify(&DeviceIdentity::default()).class, ANY);
     }
@@ -334,11 +341,20 @@ mod tests {
         for (text, want) in [
             ("schema: 2\nvendors: []\n", "d.yaml:1:9: schema 2"),
             ("schema: 1\nvendors:\n  - {vendor: a, ids: [1], colour: red}\n", "d.yaml:3:"),
-            ("schema: 1\nvendors:\n  - {vendor: a, ids: [1]}\n  - {vendor: a, ids: [2]}\n", "d.yaml:4:14: vendor a is there twice (first at line 3)"),
+            (
+                "schema: 1\nvendors:\n  - {vendor: a, ids: [1]}\n  - {vendor: a, ids: [2]}\n",
+                "d.yaml:4:14: vendor a is there twice (first at line 3)",
+            ),
             ("schema: 1\nvendors:\n  - {vendor: a}\n", "d.yaml:3:14: vendor a has neither"),
             ("schema: 1\nvendors:\n  - {vendor: any, ids: [1]}\n", "d.yaml:3:14: name any"),
-            ("schema: 1\nvendors:\n  - vendor: a\n    ids: [1]\n    classes:\n      - {class: b}\n", "d.yaml:6:17: class b lists nothing"),
-            ("schema: 1\nvendors:\n  - vendor: a\n    ids: [1]\n    classes:\n      - {class: b, names: [RTX]}\n", "d.yaml:6:28: pattern \"RTX\""),
+            (
+                "schema: 1\nvendors:\n  - vendor: a\n    ids: [1]\n    classes:\n      - {class: b}\n",
+                "d.yaml:6:17: class b lists nothing",
+            ),
+            (
+                "schema: 1\nvendors:\n  - vendor: a\n    ids: [1]\n    classes:\n      - {class: b, names: [RTX]}\n",
+                "d.yaml:6:28: pattern \"RTX\"",
+            ),
             ("schema: [\n", "d.yaml:"),
         ] {
             let got = error(text);

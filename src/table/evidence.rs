@@ -150,10 +150,10 @@ impl<'a> Board<'a> {
                 if newest.is_some_and(|(_, hash)| *hash != row.spirv_hash) {
                     continue;
                 }
-                let features = source.features.get(&row.case).ok_or_else(|| LearnError::UnknownCase {
-                    source_label: source.label(),
-                    case: row.case.clone(),
-                })?;
+                let features = source
+                    .features
+                    .get(&row.case)
+                    .ok_or_else(|| LearnError::UnknownCase { source_label: source.label(), case: row.case.clone() })?;
                 let point = *point_index.entry((source.base_device(), features)).or_insert_with(|| {
                     points.push(Point {
                         device: source.base_device().to_owned(),

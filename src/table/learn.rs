@@ -7,23 +7,29 @@ use rayon::prelude::*;
 
 use crate::matrix::{AxisChoice, Phase};
 
+use super::condition::When;
 use super::device_class::{ANY, DeviceClasses};
 use super::evidence::{Board, Candidate, Source};
 use super::schema::{
     Evidence, Fallback, Pack, Regret, Rule, RunnerUp, Section, TABLE_SCHEMA, Table, TableRow, candidate_id,
 };
 use super::tree::{PackPlan, Plan, ranking};
-use super::condition::When;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LearnError {
-    #[error("{source_label}: variant {variant} with SPIR-V {spirv_hash} is not in the sweep's variants.json; run the sweep again to write both anew")]
+    #[error(
+        "{source_label}: variant {variant} with SPIR-V {spirv_hash} is not in the sweep's variants.json; run the sweep again to write both anew"
+    )]
     UnknownVariant { source_label: String, variant: String, spirv_hash: String },
     #[error("{source_label}: the features of case {case} are not known; its row and the kernel's op do not fit")]
     UnknownCase { source_label: String, case: String },
-    #[error("{source_label}: the sweep is of op {op}, others of kernel {kernel} are of op {other}; remove the older results")]
+    #[error(
+        "{source_label}: the sweep is of op {op}, others of kernel {kernel} are of op {other}; remove the older results"
+    )]
     MixedOps { source_label: String, kernel: String, op: String, other: String },
-    #[error("{source_label}: the `given` axes are {axes}, other results of kernel {kernel} have {other}; remove the older results")]
+    #[error(
+        "{source_label}: the `given` axes are {axes}, other results of kernel {kernel} have {other}; remove the older results"
+    )]
     MixedGiven { source_label: String, kernel: String, axes: String, other: String },
 }
 
@@ -185,7 +191,8 @@ fn wider_section(
         }
         return None;
     };
-    let points: Vec<usize> = by_device.into_values().filter(|points| candidate.confirmed_on(points)).flatten().collect();
+    let points: Vec<usize> =
+        by_device.into_values().filter(|points| candidate.confirmed_on(points)).flatten().collect();
     let row = Fallback { row: row(candidate, Vec::new()), evidence: evidence(sources, board, pick, &points, &[]) };
     let pack = Pack {
         when: When::always(),
@@ -209,13 +216,7 @@ fn given_values(board: &Board<'_>, given_axes: &[String]) -> Option<BTreeMap<Str
     given_axes.iter().map(value).collect()
 }
 
-fn pack_rows(
-    sources: &[Source<'_>],
-    board: &Board<'_>,
-    plan: &PackPlan,
-    place: &str,
-    gaps: &mut Vec<String>,
-) -> Pack {
+fn pack_rows(sources: &[Source<'_>], board: &Board<'_>, plan: &PackPlan, place: &str, gaps: &mut Vec<String>) -> Pack {
     let mut dispatch = Vec::new();
     let mut alternatives = BTreeMap::new();
     let fallback = &board.candidates[plan.fallback];
@@ -288,13 +289,7 @@ fn row(candidate: &Candidate<'_>, fallback: Vec<String>) -> TableRow {
     }
 }
 
-fn evidence(
-    sources: &[Source<'_>],
-    board: &Board<'_>,
-    pick: usize,
-    points: &[usize],
-    ranked: &[usize],
-) -> Evidence {
+fn evidence(sources: &[Source<'_>], board: &Board<'_>, pick: usize, points: &[usize], ranked: &[usize]) -> Evidence {
     let candidate = &board.candidates[pick];
     let proofs = || points.iter().map(|p| &candidate.proofs[*p]);
     let of: BTreeSet<usize> = proofs().flat_map(|p| p.sources.iter().copied()).collect();

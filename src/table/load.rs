@@ -24,10 +24,12 @@ pub enum LoadError {
     Results(#[from] ResultsError),
     #[error(transparent)]
     Facts(#[from] FactsError),
-    #[error("{path}: which device it is from is not known without {sweep}.yaml beside; restore it, or run the sweep again")]
+    #[error(
+        "{path}: which device it is from is not known without {sweep}.yaml beside; restore it, or run the sweep again"
+    )]
     NoProvenance { path: PathBuf, sweep: String },
     #[error("{path}: case {case}: {source}")]
-    Case { path: PathBuf, case: String, source: CaseError },
+    Case { path: PathBuf, case: String, source: Box<CaseError> },
 }
 
 impl LoadError {
@@ -130,8 +132,11 @@ fn sweep_results(folder: &Path, sweep: &str, path: &Path) -> Result<SweepResults
             continue;
         }
         let case = Case { op: facts.op.clone(), id: row.case.clone(), fields: IndexMapHash(row.case_fields.clone()) };
-        let found = features(&case)
-            .map_err(|source| LoadError::Case { path: path.into(), case: row.case.clone(), source })?;
+        let found = features(&case).map_err(|source| LoadError::Case {
+            path: path.into(),
+            case: row.case.clone(),
+            source: source.into(),
+        })?;
         by_case.insert(row.case.clone(), found.into_iter().collect());
     }
     Ok(SweepResults {

@@ -65,12 +65,7 @@ impl Table {
         self.usable_pack(device, given, case).map(|pack| &pack.values)
     }
 
-    pub fn select(
-        &self,
-        device: &Device,
-        given: &BTreeMap<String, String>,
-        case: &impl Features,
-    ) -> Option<Pick<'_>> {
+    pub fn select(&self, device: &Device, given: &BTreeMap<String, String>, case: &impl Features) -> Option<Pick<'_>> {
         let pack = self.usable_pack(device, given, case)?;
         let rule = pack.dispatch.iter().find(|r| r.when.holds(case));
         let proposed = rule.map(|r| &r.row);
@@ -81,12 +76,7 @@ impl Table {
         })
     }
 
-    fn usable_pack(
-        &self,
-        device: &Device,
-        given: &BTreeMap<String, String>,
-        case: &impl Features,
-    ) -> Option<&Pack> {
+    fn usable_pack(&self, device: &Device, given: &BTreeMap<String, String>, case: &impl Features) -> Option<&Pack> {
         self.lookup_order(device).into_iter().find_map(|class| {
             let sections = self.classes.get(&class)?;
             let section = sections.values().find(|s| self.answers(s, given))?;

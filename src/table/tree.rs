@@ -7,13 +7,8 @@ use super::condition::{Comparison, Condition, Product, When};
 use super::evidence::{Board, Candidate};
 
 /// What buckets may be told apart by, at every resize.
-const DISPATCH_PRODUCTS: [&[&str]; 5] = [
-    &["w_out", "h_out", "batch"],
-    &["c_out"],
-    &["c_in"],
-    &["c_in", "c_out"],
-    &["c_out", "w_out", "h_out", "batch"],
-];
+const DISPATCH_PRODUCTS: [&[&str]; 5] =
+    [&["w_out", "h_out", "batch"], &["c_out"], &["c_in"], &["c_in", "c_out"], &["c_out", "w_out", "h_out", "batch"]];
 
 /// What weights may be packed by: no size is known then.
 const PACK_PRODUCTS: [&[&str]; 3] = [&["c_out"], &["c_in"], &["c_in", "c_out"]];
@@ -134,12 +129,7 @@ pub fn fallback(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[us
     reference.or_else(steady).or_else(unconfirmed)
 }
 
-fn pack_plan(
-    board: &Board<'_>,
-    when: &When,
-    values: &BTreeMap<String, String>,
-    points: &[usize],
-) -> Option<PackPlan> {
+fn pack_plan(board: &Board<'_>, when: &When, values: &BTreeMap<String, String>, points: &[usize]) -> Option<PackPlan> {
     let fallback = fallback(board, values, points)?;
     let mut buckets = Vec::new();
     grow(board, values, When::always(), points.to_vec(), MAX_DEPTH, &mut buckets);

@@ -55,7 +55,9 @@ const SHAPES: [[i64; 4]; 9] = [
 const LOCALS: [[u32; 3]; 3] = [[8, 8, 1], [64, 1, 1], [32, 8, 1]];
 
 pub fn sweeps() -> Vec<Sweep> {
-    let device = |device, vendor_id, driver_id, name: &str| (device, DeviceIdentity { vendor_id, driver_id, name: name.into(), subgroup_size: 32 });
+    let device = |device, vendor_id, driver_id, name: &str| {
+        (device, DeviceIdentity { vendor_id, driver_id, name: name.into(), subgroup_size: 32 })
+    };
     [
         device("mesa-llvmpipe-15.0.6", 0x10005, 13, "llvmpipe (LLVM 15.0.6, 256 bits)"),
         device("google-swiftshader-5.0", 0x1ae0, 10, "SwiftShader Device (LLVM 10.0.0)"),
@@ -92,11 +94,15 @@ fn variants() -> BTreeMap<String, VariantFacts> {
         for weights in ["tex2d", "buf"] {
             for (tile, oc, pixels) in [("1x1x4", 4, 1), ("2x2x8", 8, 4)] {
                 let name = format!("{KERNEL}_{storage}_buf_f32_{weights}_{tile}");
-                let choice = |axis: &str, phase, value: &str| AxisChoice { axis: axis.into(), phase, value: value.into() };
+                let choice =
+                    |axis: &str, phase, value: &str| AxisChoice { axis: axis.into(), phase, value: value.into() };
                 let term = |of: &[&str], per| GridTerm { of: of.iter().map(|f| (*f).to_owned()).collect(), per };
                 let requires = if storage == "f16" { vec!["storageBuffer16BitAccess".to_owned()] } else { vec![] };
                 let facts = VariantFacts {
-                    spirv_hash: format!("{:016x}", name.bytes().fold(7u64, |h, b| h.wrapping_mul(31).wrapping_add(b.into()))),
+                    spirv_hash: format!(
+                        "{:016x}",
+                        name.bytes().fold(7u64, |h, b| h.wrapping_mul(31).wrapping_add(b.into()))
+                    ),
                     grid: Grid {
                         x: vec![term(&["c_out"], oc)],
                         y: vec![term(&["w_out", "h_out"], pixels)],
@@ -129,12 +135,9 @@ fn sweep(device: &'static str, identity: DeviceIdentity) -> Sweep {
             }
         }
     }
-    let reference = |storage: &str| ReferenceFact {
-        variant: format!("{KERNEL}_{storage}_buf_f32_tex2d_1x1x4"),
-        local: [8, 8, 1],
-    };
-    let references =
-        ["f32", "f16"].into_iter().map(|s| (format!("{s}_buf_f32"), reference(s))).collect();
+    let reference =
+        |storage: &str| ReferenceFact { variant: format!("{KERNEL}_{storage}_buf_f32_tex2d_1x1x4"), local: [8, 8, 1] };
+    let references = ["f32", "f16"].into_iter().map(|s| (format!("{s}_buf_f32"), reference(s))).collect();
     let of_case = |c: &Case| (c.id.clone(), features(c).unwrap().into_iter().collect());
     Sweep {
         device,

@@ -28,7 +28,11 @@ pub fn cpp(table: &Table) -> String {
 fn head(table: &Table, out: &mut String) -> std::fmt::Result {
     let features: Vec<String> = table.features.iter().map(|f| field(f)).collect();
     let given: Vec<String> = table.given.iter().map(|g| field(g)).collect();
-    writeln!(out, "// The dispatch table of kernel {}. Written by `tilesmith table` from results;", comment(&table.kernel))?;
+    writeln!(
+        out,
+        "// The dispatch table of kernel {}. Written by `tilesmith table` from results;",
+        comment(&table.kernel)
+    )?;
     writeln!(out, "// do not edit. Evidence and regret are in the JSON beside it.\n#pragma once\n")?;
     for header in ["array", "cstddef", "cstdint", "optional", "string_view"] {
         writeln!(out, "#include <{header}>")?;
@@ -44,10 +48,16 @@ fn head(table: &Table, out: &mut String) -> std::fmt::Result {
     }
     let values: Vec<String> = given.iter().map(|g| format!("given.{g}")).collect();
     writeln!(out, "}};\n\ninline constexpr std::size_t n_given = {};\n", given.len())?;
-    writeln!(out, "constexpr std::array<std::string_view, n_given> given_values([[maybe_unused]] const Given& given) {{")?;
+    writeln!(
+        out,
+        "constexpr std::array<std::string_view, n_given> given_values([[maybe_unused]] const Given& given) {{"
+    )?;
     let open = if values.is_empty() { "{}".to_owned() } else { format!("{{{{{}}}}}", values.join(", ")) };
     writeln!(out, "  return {open};\n}}\n")?;
-    writeln!(out, "constexpr std::int64_t feature([[maybe_unused]] const Case& c, std::size_t index) {{\n  switch (index) {{")?;
+    writeln!(
+        out,
+        "constexpr std::int64_t feature([[maybe_unused]] const Case& c, std::size_t index) {{\n  switch (index) {{"
+    )?;
     for (i, feature) in features.iter().enumerate() {
         writeln!(out, "    case {i}: return c.{feature};")?;
     }
@@ -203,13 +213,97 @@ fn field(name: &str) -> String {
 }
 
 const KEYWORDS: &[&str] = &[
-    "_", "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch",
-    "char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept",
-    "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do",
-    "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend",
-    "goto", "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr",
-    "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires", "return",
-    "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template", "this",
-    "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual",
-    "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+    "_",
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "auto",
+    "bitand",
+    "bitor",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "char16_t",
+    "char32_t",
+    "char8_t",
+    "class",
+    "co_await",
+    "co_return",
+    "co_yield",
+    "compl",
+    "concept",
+    "const",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "continue",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "dynamic_cast",
+    "else",
+    "enum",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "reinterpret_cast",
+    "requires",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "static_assert",
+    "static_cast",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "typeid",
+    "typename",
+    "union",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "while",
+    "xor",
+    "xor_eq",
 ];

@@ -23,7 +23,10 @@ pub enum WriteError {
     Read { path: PathBuf, source: std::io::Error },
     #[error("{path}: {source}; `tilesmith table` writes it anew")]
     Parse { path: PathBuf, source: serde_json::Error },
-    #[error("{path}: schema {given} is not known (allowed: {}); use the tilesmith that wrote it, or write it anew", super::schema::TABLE_SCHEMA)]
+    #[error(
+        "{path}: schema {given} is not known (allowed: {}); use the tilesmith that wrote it, or write it anew",
+        super::schema::TABLE_SCHEMA
+    )]
     Schema { path: PathBuf, given: u64 },
 }
 

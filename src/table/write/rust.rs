@@ -24,7 +24,11 @@ pub fn rust(table: &Table) -> String {
 fn head(table: &Table, out: &mut String) -> std::fmt::Result {
     let features: Vec<String> = table.features.iter().map(|f| field(f)).collect();
     let given: Vec<String> = table.given.iter().map(|g| field(g)).collect();
-    writeln!(out, "// The dispatch table of kernel {}. Written by `tilesmith table` from results;", comment(&table.kernel))?;
+    writeln!(
+        out,
+        "// The dispatch table of kernel {}. Written by `tilesmith table` from results;",
+        comment(&table.kernel)
+    )?;
     writeln!(out, "// do not edit. Evidence and regret are in the JSON beside it.\n")?;
     writeln!(out, "/// The features of a case; what a query leaves out is zero.")?;
     writeln!(out, "#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]\npub struct Case {{")?;
@@ -35,7 +39,10 @@ fn head(table: &Table, out: &mut String) -> std::fmt::Result {
     let all: Vec<String> = features.iter().map(|f| format!("self.{f}")).collect();
     writeln!(out, "        let all: [i64; {}] = [{}];", all.len(), all.join(", "))?;
     writeln!(out, "        all.get(index).copied().unwrap_or(0)\n    }}\n}}\n")?;
-    writeln!(out, "/// What the caller has decided.\n#[derive(Debug, Clone, Copy, PartialEq, Eq)]\npub struct Given<'a> {{")?;
+    writeln!(
+        out,
+        "/// What the caller has decided.\n#[derive(Debug, Clone, Copy, PartialEq, Eq)]\npub struct Given<'a> {{"
+    )?;
     for axis in &given {
         writeln!(out, "    pub {axis}: &'a str,")?;
     }
@@ -98,13 +105,7 @@ fn row_text(pool: &Pool<'_>, row: &TableRow) -> String {
     )
 }
 
-fn section_text(
-    table: &Table,
-    pool: &Pool<'_>,
-    class: &str,
-    section: &Section,
-    out: &mut String,
-) -> std::fmt::Result {
+fn section_text(table: &Table, pool: &Pool<'_>, class: &str, section: &Section, out: &mut String) -> std::fmt::Result {
     let given = list(&table.given, |axis| literal(section.given.get(axis).map_or("", String::as_str)));
     writeln!(out, "    Section {{ class: {}, given: {given}, packs: &[", literal(class))?;
     for pack in &section.pack {
