@@ -305,7 +305,7 @@ mod tests {
             candidate: 2,
             verdict: Verdict::new(Status::Rejected, Kind::Structure, "I1: element [0, 1] is 3, want 4"),
             i1_hash: Some("00ff".into()),
-            probe_ns: Some(1234.567_891),
+            probe_ns: Some(1_234.567_891),
             err_over_bound: None,
             driver_ms: Some(1.5),
             registers: Some(32),

@@ -125,6 +125,7 @@ pub struct Worker {
     orders: Option<ChildStdin>,
     events: Receiver<Line>,
     stderr: Arc<Mutex<VecDeque<String>>>,
+    stderr_reader: Option<std::thread::JoinHandle<()>>,
 }
 
 impl std::fmt::Debug for Line {
@@ -161,11 +162,12 @@ impl Worker {
             std::thread::spawn(move || read_events(stdout, &sender));
         }
         let stderr = Arc::new(Mutex::new(VecDeque::new()));
+        let mut stderr_reader = None;
         if let Some(pipe) = child.stderr.take() {
             let kept = Arc::clone(&stderr);
-            std::thread::spawn(move || keep_tail(pipe, &kept));
+            stderr_reader = Some(std::thread::spawn(move || keep_tail(pipe, &kept)));
         }
-        let mut worker = Worker { child, orders, events, stderr };
+        let mut worker = Worker { child, orders, events, stderr, stderr_reader };
         let no_hello = |how: String| WorkerError::NoHello { program: program.program.clone(), how };
         match worker.hear(patience.hello) {
             Heard::Event(Event::Hello { protocol, device, timer, tick_ns }) => {
@@ -208,6 +210,11 @@ impl Worker {
     }
 
     fn last_words(&self) -> Option<String> {
+        // The two pipes end on their own: what was said last may still be on its way. A grandchild may hold the pipe open.
+        let until = Instant::now() + Duration::from_millis(500);
+        while self.stderr_reader.as_ref().is_some_and(|r| !r.is_finished()) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
         let lines = self.stderr.lock().ok()?;
         lines.iter().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().chars().take(200).collect())
     }
