@@ -54,9 +54,11 @@ fn every_case_prints_what_is_expected() {
             wrong.push(format!("{name}: must be found out, ended with {}", outcome.exit));
         }
         let expected = folder.join("expected");
-        for (file, got) in
-            [("stdout.txt", outcome.stdout), ("stderr.txt", outcome.stderr), ("exit.txt", format!("{}\n", outcome.exit))]
-        {
+        for (file, got) in [
+            ("stdout.txt", outcome.stdout),
+            ("stderr.txt", outcome.stderr),
+            ("exit.txt", format!("{}\n", outcome.exit)),
+        ] {
             let path = expected.join(file);
             if update {
                 fs::create_dir_all(&expected).unwrap();

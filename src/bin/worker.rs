@@ -15,7 +15,8 @@ use tilesmith::worker::bundle::Bundle;
 use tilesmith::worker::fake::{self, Script};
 use tilesmith::worker::serve::{Fatal, Outlet, report, serve};
 
-const USAGE: &str = "usage: tilesmith-worker --list-devices | --bundle DIR [--device NAME|INDEX] | --bundle DIR --fake SCRIPT.json";
+const USAGE: &str =
+    "usage: tilesmith-worker --list-devices | --bundle DIR [--device NAME|INDEX] | --bundle DIR --fake SCRIPT.json";
 
 enum Task {
     ListDevices,

@@ -58,8 +58,12 @@ impl<'r> Join<'r> {
         let cases = |set: &'r ResultSet| set.rows.iter().map(|r| r.case.as_str()).collect::<IndexSet<&str>>();
         let (cases_a, cases_b) = (cases(a), cases(b));
         let owned = |cases: Vec<&&str>| cases.into_iter().map(|c| (*c).to_string()).collect::<Vec<_>>();
-        let unlike: Vec<String> =
-            owned(cases_a.intersection(&cases_b).filter(|c| by_case_a[**c].case_fields != by_case_b[**c].case_fields).collect());
+        let unlike: Vec<String> = owned(
+            cases_a
+                .intersection(&cases_b)
+                .filter(|c| by_case_a[**c].case_fields != by_case_b[**c].case_fields)
+                .collect(),
+        );
         let comparable = |row: &&Row| {
             cases_a.contains(row.case.as_str()) && cases_b.contains(row.case.as_str()) && !unlike.contains(&row.case)
         };
@@ -90,7 +94,8 @@ impl<'r> Join<'r> {
             examples_b: examples(&left_b),
         };
         let known = |row: &&Row| !row.spirv_hash.is_empty();
-        let n_other_spirv = pairs.iter().filter(|p| known(&p.a) && known(&p.b) && p.a.spirv_hash != p.b.spirv_hash).count();
+        let n_other_spirv =
+            pairs.iter().filter(|p| known(&p.a) && known(&p.b) && p.a.spirv_hash != p.b.spirv_hash).count();
         let given_axes = a.provenance().or(b.provenance()).map(|p| p.given_axes.clone()).unwrap_or_default();
         Self { pairs, rows_a, rows_b, only, given_axes, unlike, n_other_spirv }
     }
@@ -103,18 +108,25 @@ impl<'r> Join<'r> {
         }
         if self.n_other_spirv > 0 {
             let n = self.pairs.len();
-            notes.push(format!("{} of {n} common candidates are different SPIR-V on the two sides", self.n_other_spirv));
+            notes
+                .push(format!("{} of {n} common candidates are different SPIR-V on the two sides", self.n_other_spirv));
         }
         if self.pairs.is_empty() {
-            notes.push("no candidate is on both sides, so there is nothing to compare but what each side picks".to_string());
+            notes.push(
+                "no candidate is on both sides, so there is nothing to compare but what each side picks".to_string(),
+            );
         }
         notes
     }
 
     /// A candidate in few words: the values that its given class does not say, and its local size.
     pub fn short_name(&self, row: &Row) -> String {
-        let mut words: Vec<&str> =
-            row.axes.iter().filter(|(axis, _)| !self.given_axes.contains(axis)).map(|(_, value)| value.as_str()).collect();
+        let mut words: Vec<&str> = row
+            .axes
+            .iter()
+            .filter(|(axis, _)| !self.given_axes.contains(axis))
+            .map(|(_, value)| value.as_str())
+            .collect();
         if words.is_empty() {
             words.push(&row.variant);
         }

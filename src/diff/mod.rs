@@ -107,7 +107,9 @@ impl std::str::FromStr for FailOn {
             _ => {}
         }
         let share = text.strip_prefix("slower:").and_then(|share| parse_percent(share).ok());
-        share.map(Self::Slower).ok_or_else(|| "allowed: slower:3% (any percentage), verdict, winner, given, hash".to_string())
+        share
+            .map(Self::Slower)
+            .ok_or_else(|| "allowed: slower:3% (any percentage), verdict, winner, given, hash".to_string())
     }
 }
 

@@ -255,14 +255,17 @@ pub fn portability(picks: &[PickPair]) -> Vec<Portability> {
     let classes: IndexSet<&str> = picks.iter().map(|p| p.given.as_str()).collect();
     let mut matrix = Vec::new();
     for given in classes {
-        for (direction, cost) in [("A on B", (|p| p.a_on_b) as fn(&PickPair) -> Option<Cost>), ("B on A", |p| p.b_on_a)] {
+        for (direction, cost) in [("A on B", (|p| p.a_on_b) as fn(&PickPair) -> Option<Cost>), ("B on A", |p| p.b_on_a)]
+        {
             let costs: Vec<(&PickPair, Cost)> =
                 picks.iter().filter(|p| p.given == given).filter_map(|p| Some((p, cost(p)?))).collect();
             if costs.is_empty() {
                 continue;
             }
-            let regrets: Vec<(&PickPair, f64)> =
-                costs.iter().filter_map(|(p, c)| if let Cost::Regret(regret) = c { Some((*p, *regret)) } else { None }).collect();
+            let regrets: Vec<(&PickPair, f64)> = costs
+                .iter()
+                .filter_map(|(p, c)| if let Cost::Regret(regret) = c { Some((*p, *regret)) } else { None })
+                .collect();
             let factors: Vec<f64> = regrets.iter().map(|(_, regret)| 1.0 + regret).collect();
             let worst = regrets.iter().max_by(|x, y| x.1.total_cmp(&y.1));
             let count = |wanted: Cost| costs.iter().filter(|(_, c)| *c == wanted).count();

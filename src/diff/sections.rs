@@ -83,7 +83,8 @@ fn verdicts(diff: &Diff, all: bool) -> Section {
         section.line(format!("CHANGED: {n} of {} common candidates, worst first", diff.n_common))
     };
     if diff.n_not_reached > 0 {
-        section = section.line(format!("{} more were not reached by one side's sweep, so nothing is known", diff.n_not_reached));
+        section = section
+            .line(format!("{} more were not reached by one side's sweep, so nothing is known", diff.n_not_reached));
     }
     let rows = diff.verdicts.iter().map(|v| {
         let mut classes: Vec<String> = v.given.iter().map(|(given, n)| format!("{given} ({n})")).collect();
@@ -95,7 +96,11 @@ fn verdicts(diff: &Diff, all: bool) -> Section {
         vec![v.from.clone(), v.to.clone(), v.count.to_string(), classes.join(", "), why]
     });
     let rows: Vec<_> = rows.collect();
-    if rows.is_empty() { section } else { section.table(vec!["on A", "on B", "count", "given", "most often"], rows, all) }
+    if rows.is_empty() {
+        section
+    } else {
+        section.table(vec!["on A", "on B", "count", "given", "most often"], rows, all)
+    }
 }
 
 fn hashes(diff: &Diff, all: bool) -> Section {
@@ -158,7 +163,11 @@ fn winners(diff: &Diff, all: bool) -> Section {
     };
     let rows: Vec<_> = listed.into_iter().map(row).collect();
     let section = section.line(format!("{} pairs of case and given class: {counts}", diff.picks.len()));
-    if rows.is_empty() { section } else { section.table(vec!["case", "given", "A picks", "B picks", "change"], rows, all) }
+    if rows.is_empty() {
+        section
+    } else {
+        section.table(vec!["case", "given", "A picks", "B picks", "change"], rows, all)
+    }
 }
 
 pub fn judged_text(judged: Judgement) -> &'static str {
@@ -268,7 +277,9 @@ fn one_sided(diff: &Diff) -> Option<Section> {
             section = section.line(format!("{name}: {} cases: {few}{more}", cases.len()));
         }
     }
-    for (name, n, examples) in [("A", only.n_candidates_a, &only.examples_a), ("B", only.n_candidates_b, &only.examples_b)] {
+    for (name, n, examples) in
+        [("A", only.n_candidates_a, &only.examples_a), ("B", only.n_candidates_b, &only.examples_b)]
+    {
         if n > 0 {
             section = section.line(format!("{name}: {n} candidates of common cases, such as {}", examples.join("; ")));
         }

@@ -67,7 +67,9 @@ pub fn notes(a: &ResultSet, b: &ResultSet) -> Vec<String> {
     for (name, set) in [("A", a), ("B", b)].into_iter().filter(|(_, set)| !set.is_complete()) {
         let sweeps: Vec<&str> = set.sources.iter().filter(|s| !s.complete).map(|s| s.name.as_str()).collect();
         let sweeps = sweeps.join(", ");
-        notes.push(format!("{name} holds only the rows that a person reads (no {sweeps}.full.csv.zst): all counts are of those"));
+        notes.push(format!(
+            "{name} holds only the rows that a person reads (no {sweeps}.full.csv.zst): all counts are of those"
+        ));
     }
     for (name, set) in [("A", a), ("B", b)] {
         let mut compilers: Vec<&str> =
@@ -81,7 +83,8 @@ pub fn notes(a: &ResultSet, b: &ResultSet) -> Vec<String> {
     let (Some(pa), Some(pb)) = (a.provenance(), b.provenance()) else {
         return notes;
     };
-    if (pa.device.vendor_id, pa.device.device_id, &pa.device.name) != (pb.device.vendor_id, pb.device.device_id, &pb.device.name)
+    if (pa.device.vendor_id, pa.device.device_id, &pa.device.name)
+        != (pb.device.vendor_id, pb.device.device_id, &pb.device.name)
     {
         notes.push("A and B are different devices: ratios are of times over each device's own canary".to_string());
     }

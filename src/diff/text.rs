@@ -67,7 +67,10 @@ fn push_section(out: &mut String, section: &Section, titled: bool) {
 
 fn push_table(out: &mut String, section: &Section) {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table
+        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH);
     table.force_no_tty();
     table.remove_style(comfy_table::TableComponent::HorizontalLines);
     table.remove_style(comfy_table::TableComponent::MiddleIntersections);
@@ -137,6 +140,9 @@ mod tests {
         let mut out = String::new();
         push_wrapped(&mut out, "note: ", &"word ".repeat(30));
         assert!(out.lines().all(|l| l.len() <= 80), "{out}");
-        assert!(out.starts_with("note: word word") && out.lines().nth(1).is_some_and(|l| l.starts_with("      word")), "{out}");
+        assert!(
+            out.starts_with("note: word word") && out.lines().nth(1).is_some_and(|l| l.starts_with("      word")),
+            "{out}"
+        );
     }
 }

@@ -39,10 +39,8 @@ impl Commands {
         let queries = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(n_queries);
         // SAFETY: kept in the Commands, whose Drop frees both. The pool is used from one thread only.
         unsafe {
-            let raw = device
-                .raw
-                .allocate_command_buffers(&info)
-                .map_err(GpuError::from_vk("vkAllocateCommandBuffers"))?[0];
+            let raw =
+                device.raw.allocate_command_buffers(&info).map_err(GpuError::from_vk("vkAllocateCommandBuffers"))?[0];
             let queries =
                 device.raw.create_query_pool(&queries, None).map_err(GpuError::from_vk("vkCreateQueryPool"))?;
             Ok(Self { raw, queries, n_queries, device: Arc::clone(device) })
@@ -225,12 +223,7 @@ impl Commands {
         }
         // SAFETY: recording; the pool was reset in `begin`.
         unsafe {
-            self.device.raw.cmd_write_timestamp(
-                self.raw,
-                vk::PipelineStageFlags::BOTTOM_OF_PIPE,
-                self.queries,
-                slot,
-            );
+            self.device.raw.cmd_write_timestamp(self.raw, vk::PipelineStageFlags::BOTTOM_OF_PIPE, self.queries, slot);
         }
     }
 

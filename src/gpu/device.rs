@@ -53,9 +53,8 @@ impl Device {
         let mut chain = Chain::new(api_version, &has);
         let extensions: Vec<_> = chain.extensions(api_version).iter().map(|e| e.as_ptr()).collect();
         let priorities = [1.0];
-        let queues = [vk::DeviceQueueCreateInfo::default()
-            .queue_family_index(found.queue_family)
-            .queue_priorities(&priorities)];
+        let queues =
+            [vk::DeviceQueueCreateInfo::default().queue_family_index(found.queue_family).queue_priorities(&priorities)];
         let mut supported = chain.attach(vk::PhysicalDeviceFeatures2::default());
         // SAFETY: the chain holds only structures the device understands.
         unsafe { instance.raw.get_physical_device_features2(found.physical, &mut supported) };
@@ -91,9 +90,8 @@ impl Device {
                     None,
                 )
                 .map_err(GpuError::from_vk("vkCreateCommandPool"))?;
-            let fence = raw
-                .create_fence(&vk::FenceCreateInfo::default(), None)
-                .map_err(GpuError::from_vk("vkCreateFence"))?;
+            let fence =
+                raw.create_fence(&vk::FenceCreateInfo::default(), None).map_err(GpuError::from_vk("vkCreateFence"))?;
             let pipeline_cache = raw
                 .create_pipeline_cache(&vk::PipelineCacheCreateInfo::default(), None)
                 .map_err(GpuError::from_vk("vkCreatePipelineCache"))?;

@@ -4,7 +4,9 @@ use ash::vk;
 
 #[derive(Debug, thiserror::Error)]
 pub enum GpuError {
-    #[error("no Vulkan loader on this machine ({0}); install the package libvulkan1 and a driver such as mesa-vulkan-drivers")]
+    #[error(
+        "no Vulkan loader on this machine ({0}); install the package libvulkan1 and a driver such as mesa-vulkan-drivers"
+    )]
     NoLoader(String),
     #[error("the Vulkan loader finds no device; install a driver (mesa-vulkan-drivers has one for the CPU)")]
     NoDevice,
@@ -31,8 +33,10 @@ impl GpuError {
     pub fn is_out_of_memory(&self) -> bool {
         matches!(
             self,
-            GpuError::Vulkan { result: vk::Result::ERROR_OUT_OF_DEVICE_MEMORY | vk::Result::ERROR_OUT_OF_HOST_MEMORY, .. }
-                | GpuError::NoMemoryType { .. }
+            GpuError::Vulkan {
+                result: vk::Result::ERROR_OUT_OF_DEVICE_MEMORY | vk::Result::ERROR_OUT_OF_HOST_MEMORY,
+                ..
+            } | GpuError::NoMemoryType { .. }
         )
     }
 }

@@ -37,9 +37,10 @@ fn allocate(
     let index = wishes
         .iter()
         .find_map(|wish| {
-            types.iter().enumerate().position(|(i, t)| {
-                requirements.memory_type_bits & (1 << i) != 0 && t.property_flags.contains(*wish)
-            })
+            types
+                .iter()
+                .enumerate()
+                .position(|(i, t)| requirements.memory_type_bits & (1 << i) != 0 && t.property_flags.contains(*wish))
         })
         .ok_or(GpuError::NoMemoryType { what, allowed: requirements.memory_type_bits })?;
     let info = vk::MemoryAllocateInfo::default().allocation_size(requirements.size).memory_type_index(index as u32);
@@ -76,7 +77,9 @@ impl Buffer {
         // vkCmdFillBuffer works in words.
         let size_bytes = size_bytes.max(4).next_multiple_of(4);
         let info = vk::BufferCreateInfo::default().size(size_bytes).usage(
-            vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST,
+            vk::BufferUsageFlags::STORAGE_BUFFER
+                | vk::BufferUsageFlags::TRANSFER_SRC
+                | vk::BufferUsageFlags::TRANSFER_DST,
         );
         // SAFETY: handles are kept in the Buffer, which frees them; on an early return nothing is leaked but the process ends.
         unsafe {
@@ -203,8 +206,11 @@ impl Image {
                 .aspect_mask(vk::ImageAspectFlags::COLOR)
                 .level_count(1)
                 .layer_count(1);
-            let view =
-                vk::ImageViewCreateInfo::default().image(raw).view_type(view_type).format(format.vk()).subresource_range(range);
+            let view = vk::ImageViewCreateInfo::default()
+                .image(raw)
+                .view_type(view_type)
+                .format(format.vk())
+                .subresource_range(range);
             image.view = device.raw.create_image_view(&view, None).map_err(GpuError::from_vk("vkCreateImageView"))?;
             // texelFetch ignores filters and addressing; a combined image sampler needs one all the same.
             let sampler = vk::SamplerCreateInfo::default()

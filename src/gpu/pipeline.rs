@@ -67,8 +67,7 @@ impl PipelineLayout {
             let mut layout =
                 Self { raw: vk::PipelineLayout::null(), set, kinds: kinds.to_vec(), device: Arc::clone(device) };
             let sets = [set];
-            let ranges =
-                [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE).size(push_bytes)];
+            let ranges = [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE).size(push_bytes)];
             let mut info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets);
             if push_bytes > 0 {
                 info = info.push_constant_ranges(&ranges);
@@ -226,7 +225,8 @@ impl DescriptorSets {
             let (buffers, images);
             let write = match resource {
                 Resource::StorageBuffer { buffer, offset_bytes, range_bytes } => {
-                    buffers = [vk::DescriptorBufferInfo { buffer: buffer.raw, offset: *offset_bytes, range: *range_bytes }];
+                    buffers =
+                        [vk::DescriptorBufferInfo { buffer: buffer.raw, offset: *offset_bytes, range: *range_bytes }];
                     write.buffer_info(&buffers)
                 }
                 Resource::StorageImage(image) | Resource::SampledImage(image) => {

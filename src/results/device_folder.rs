@@ -98,7 +98,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn folder(vendor_id: u32, name: &str, driver_info: &str, driver_version: u32) -> String {
-        device_folder(&Capabilities { vendor_id, name: name.into(), driver_info: driver_info.into(), driver_version, ..device() })
+        device_folder(&Capabilities {
+            vendor_id,
+            name: name.into(),
+            driver_info: driver_info.into(),
+            driver_version,
+            ..device()
+        })
     }
 
     #[test]
@@ -108,7 +114,10 @@ mod tests {
         assert_eq!(folder(0x10de, "NVIDIA H200", "580.159.04", 0), "nvidia-h200-580-159-04");
         assert_eq!(folder(0x1ae0, "SwiftShader Device (LLVM 16.0.0)", "", 5 << 22), "google-swiftshader-device-5-0-0");
         assert_eq!(folder(0x10de, "NVIDIA H200", "", (580 << 22) | (159 << 14) | (4 << 6)), "nvidia-h200-580-159-4");
-        assert_eq!(folder(0x1002, "AMD Radeon RX 6800 XT (RADV NAVI21)", "Mesa 25.0.7", 0), "amd-radeon-rx-6800-xt-25-0-7");
+        assert_eq!(
+            folder(0x1002, "AMD Radeon RX 6800 XT (RADV NAVI21)", "Mesa 25.0.7", 0),
+            "amd-radeon-rx-6800-xt-25-0-7"
+        );
     }
 
     #[test]

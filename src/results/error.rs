@@ -18,9 +18,13 @@ impl std::fmt::Display for Place {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
-    #[error("{path}: no such file or folder (expected a folder results/<device>, or a file <sweep>.csv or <sweep>.full.csv.zst)")]
+    #[error(
+        "{path}: no such file or folder (expected a folder results/<device>, or a file <sweep>.csv or <sweep>.full.csv.zst)"
+    )]
     Missing { path: PathBuf },
-    #[error("{path}: no results in this folder (expected <sweep>.csv or <sweep>.full.csv.zst; `tilesmith sweep` writes them)")]
+    #[error(
+        "{path}: no results in this folder (expected <sweep>.csv or <sweep>.full.csv.zst; `tilesmith sweep` writes them)"
+    )]
     Empty { path: PathBuf },
     #[error("{path}: cannot read: {source}")]
     Read { path: PathBuf, source: io::Error },
@@ -36,7 +40,9 @@ pub enum ResultsError {
     BadCell { path: PathBuf, line: u64, column: String, value: String, allowed: String },
     #[error("{path}{at}: {message} (`tilesmith sweep` writes this file; without it the CSV still loads)")]
     Provenance { path: PathBuf, at: Place, message: String },
-    #[error("cannot store a sweep called {name:?} (allowed: ascii letters, digits, `_`, `-` and `.`, not first, at most 100)")]
+    #[error(
+        "cannot store a sweep called {name:?} (allowed: ascii letters, digits, `_`, `-` and `.`, not first, at most 100)"
+    )]
     SweepName { name: String },
     #[error("cannot store a case field or axis called {name:?}: {reason}")]
     ColumnName { name: String, reason: &'static str },

@@ -159,7 +159,8 @@ impl Provenance {
         })?;
         if read.schema > PROVENANCE_SCHEMA {
             let schema = read.schema;
-            let message = format!("schema {schema} is newer than this tilesmith knows, {PROVENANCE_SCHEMA}: update tilesmith");
+            let message =
+                format!("schema {schema} is newer than this tilesmith knows, {PROVENANCE_SCHEMA}: update tilesmith");
             return Err(fault(None, message));
         }
         Ok(read)
@@ -229,8 +230,14 @@ pub(crate) mod tests {
             canary_arithmetic_ns: Some(51_000.25),
             canary_bandwidth_ns: None,
             given_axes: vec!["storage".into(), "act".into(), "acc".into()],
-            given: IndexMap::from([("f32_tex3d_f32".to_string(), Reference { variant: "v_ref".into(), local: [8, 8, 1] })]),
-            i1: IndexMap::from([("c".to_string(), I1Agreement { hash: "00e1234567890123".into(), ran: 12, agree: 12 })]),
+            given: IndexMap::from([(
+                "f32_tex3d_f32".to_string(),
+                Reference { variant: "v_ref".into(), local: [8, 8, 1] },
+            )]),
+            i1: IndexMap::from([(
+                "c".to_string(),
+                I1Agreement { hash: "00e1234567890123".into(), ran: 12, agree: 12 },
+            )]),
         }
     }
 

@@ -78,7 +78,12 @@ pub struct Row {
 
 impl Row {
     pub fn key(&self) -> CandidateKey {
-        CandidateKey { case: self.case.clone(), kernel: self.kernel.clone(), variant: self.variant.clone(), local: self.local }
+        CandidateKey {
+            case: self.case.clone(),
+            kernel: self.kernel.clone(),
+            variant: self.variant.clone(),
+            local: self.local,
+        }
     }
 
     /// `admitted`, `rejected(race)`, `inapplicable(feature)`.
@@ -116,7 +121,10 @@ pub(crate) mod tests {
             case_fields: IndexMap::from([("c_in".to_string(), 48), ("c_out".to_string(), 96)]),
             kernel: "conv2d_pw".into(),
             variant: variant.into(),
-            axes: IndexMap::from([("storage".to_string(), "f32".to_string()), ("tile".to_string(), "2x1x4".to_string())]),
+            axes: IndexMap::from([
+                ("storage".to_string(), "f32".to_string()),
+                ("tile".to_string(), "2x1x4".to_string()),
+            ]),
             given: "f32_tex3d_f32".into(),
             local: [8, 8, 1],
             verdict: Verdict::admitted(),

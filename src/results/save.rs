@@ -41,7 +41,13 @@ pub struct Saved {
 }
 
 /// Saves a sweep that is in memory under `folder` (`results/<device>`).
-pub fn save(folder: &Path, sweep: &str, rows: &[Row], provenance: &Provenance, repeat: Repeat) -> Result<Saved, ResultsError> {
+pub fn save(
+    folder: &Path,
+    sweep: &str,
+    rows: &[Row],
+    provenance: &Provenance,
+    repeat: Repeat,
+) -> Result<Saved, ResultsError> {
     let mut saver = Saver::begin(folder, sweep, Header::of(rows), repeat)?;
     rows.iter().try_for_each(|row| saver.push(row))?;
     saver.finish(provenance)
@@ -195,7 +201,8 @@ mod tests {
             .map(|repeat| save(folder.path(), "quick", &many(), &provenance(), repeat).unwrap().name)
             .into();
         assert_eq!(names, ["quick", "quick", "quick@2", "quick@3"]);
-        let sources: Vec<String> = ResultSet::load(folder.path()).unwrap().sources.into_iter().map(|s| s.name).collect();
+        let sources: Vec<String> =
+            ResultSet::load(folder.path()).unwrap().sources.into_iter().map(|s| s.name).collect();
         assert_eq!(sources, ["quick", "quick@2", "quick@3"]);
     }
 

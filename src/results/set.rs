@@ -39,7 +39,8 @@ impl ResultSet {
     /// newest row counts, unless an older one was rejected or unstable: a fault once seen stays.
     pub fn load(path: &Path) -> Result<Self, ResultsError> {
         if path.is_dir() {
-            let mut loaded = sweep_names(path)?.into_iter().map(|name| load_sweep(path, &name)).collect::<Result<Vec<_>, _>>()?;
+            let mut loaded =
+                sweep_names(path)?.into_iter().map(|name| load_sweep(path, &name)).collect::<Result<Vec<_>, _>>()?;
             if loaded.is_empty() {
                 return Err(ResultsError::Empty { path: path.to_path_buf() });
             }
@@ -73,7 +74,9 @@ fn sweep_names(folder: &Path) -> Result<Vec<String>, ResultsError> {
     for entry in fs::read_dir(folder).map_err(|e| ResultsError::read(folder, e))? {
         let file = entry.map_err(|e| ResultsError::read(folder, e))?.file_name();
         let Some(file) = file.to_str().filter(|f| !f.starts_with('.')) else { continue };
-        if let Some(name) = file.strip_suffix(FULL).or_else(|| file.strip_suffix(CSV)).filter(|name| *name != "baselines") {
+        if let Some(name) =
+            file.strip_suffix(FULL).or_else(|| file.strip_suffix(CSV)).filter(|name| *name != "baselines")
+        {
             names.push(name.to_string());
         }
     }

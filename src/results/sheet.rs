@@ -76,7 +76,9 @@ impl Header {
     pub fn of<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Self {
         let mut header = Self::default();
         for row in rows {
-            header.fields.extend(row.case_fields.keys().filter(|f| !header.fields.contains(*f)).cloned().collect::<Vec<_>>());
+            header
+                .fields
+                .extend(row.case_fields.keys().filter(|f| !header.fields.contains(*f)).cloned().collect::<Vec<_>>());
             header.axes.extend(row.axes.keys().filter(|a| !header.axes.contains(*a)).cloned().collect::<Vec<_>>());
         }
         header
@@ -113,7 +115,9 @@ impl Header {
     fn covers(&self, row: &Row) -> Result<(), SheetError> {
         let missing = row.case_fields.keys().find(|f| !self.fields.contains(*f));
         match missing.or_else(|| row.axes.keys().find(|a| !self.axes.contains(*a))) {
-            Some(name) => Err(SheetError::Name { name: name.clone(), reason: "the header of this file has no column for it" }),
+            Some(name) => {
+                Err(SheetError::Name { name: name.clone(), reason: "the header of this file has no column for it" })
+            }
             None => Ok(()),
         }
     }
@@ -367,7 +371,9 @@ impl Record<'_> {
             given: self.text("given").to_string(),
             local: [self.local("local_x")?, self.local("local_y")?, self.local("local_z")?],
             verdict: Verdict {
-                status: self.named::<Status>("verdict")?.ok_or_else(|| self.bad("verdict", "", "a verdict, not nothing"))?,
+                status: self
+                    .named::<Status>("verdict")?
+                    .ok_or_else(|| self.bad("verdict", "", "a verdict, not nothing"))?,
                 kind: self.named::<Kind>("kind")?,
                 detail: self.text("detail").to_string(),
             },

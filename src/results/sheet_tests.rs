@@ -79,7 +79,10 @@ fn bad_files_are_told_where_and_what_is_allowed() {
         "c1,1,k,v,8,8,1,admitted,,,NaN\n",
         "quick.csv:2: column time_ns: \"NaN\" is not allowed (allowed: a finite number, or nothing)",
     );
-    says("c1,x,k,v,8,8,1,admitted,,,\n", "quick.csv:2: column c_in: \"x\" is not allowed (allowed: an integer, or nothing)");
+    says(
+        "c1,x,k,v,8,8,1,admitted,,,\n",
+        "quick.csv:2: column c_in: \"x\" is not allowed (allowed: an integer, or nothing)",
+    );
     says(
         "c1,1,k,v,0,8,1,admitted,,,\n",
         "quick.csv:2: column local_x: \"0\" is not allowed (allowed: an integer from 1 to 4294967295)",
@@ -89,7 +92,10 @@ fn bad_files_are_told_where_and_what_is_allowed() {
         "quick.csv:3: column verdict: \"fine\" is not allowed (allowed: admitted, rejected, unstable, inapplicable, untested)",
     );
     says("c1,1,k,v,8,8,1,,,,\n", "quick.csv:2: column verdict: \"\" is not allowed (allowed: a verdict, not nothing)");
-    says("c1,1,k,v,8,8,1,admitted,,yes,\n", "quick.csv:2: column tie: \"yes\" is not allowed (allowed: true, false, or nothing)");
+    says(
+        "c1,1,k,v,8,8,1,admitted,,yes,\n",
+        "quick.csv:2: column tie: \"yes\" is not allowed (allowed: true, false, or nothing)",
+    );
     says("c1,1,k\n", "quick.csv:2: not a CSV of results: 3 cells where the header has 11");
     assert_eq!(
         read("case,kernel,variant,local_x,local_y,verdict\n").unwrap_err(),

@@ -43,7 +43,10 @@ pub fn compare(times: &[f64], others: &[f64], level: Level) -> Option<Comparison
 
 /// Like [`compare`], at any two-sided chance of error: a race over many candidates and looks divides its alpha by both.
 pub fn compare_at(times: &[f64], others: &[f64], alpha: f64) -> Option<Comparison> {
-    if times.is_empty() || times.len() != others.len() || times.iter().chain(others).any(|t| !t.is_finite() || *t <= 0.0) {
+    if times.is_empty()
+        || times.len() != others.len()
+        || times.iter().chain(others).any(|t| !t.is_finite() || *t <= 0.0)
+    {
         return None;
     }
     // A difference of logarithms, since the quotient of two finite times may overflow.

@@ -3,6 +3,7 @@
 //! [`learn`] turns the rows of sweeps into a [`Table`]; [`query`] says what a table answers; [`write`] emits
 //! it as JSON, Rust and C++. Runs without a Vulkan loader. Must not know how results came about.
 
+pub mod closure;
 pub mod condition;
 pub mod device_class;
 pub mod evidence;
@@ -11,12 +12,11 @@ pub mod load;
 pub mod query;
 pub mod schema;
 mod tree;
-pub mod closure;
 pub mod write;
 
+pub use closure::{Closure, closure};
 pub use device_class::{DeviceClasses, DeviceIdentity};
 pub use evidence::Source;
 pub use learn::{LearnError, learn};
 pub use query::{Device, Pick};
 pub use schema::Table;
-pub use closure::{Closure, closure};

@@ -83,7 +83,6 @@ pub struct Bench {
     commands: Commands,
     /// Dispatches in one sample, the same for all candidates of the bench; 0 until calibrated.
     batch: u32,
-
 }
 
 impl Bench {
@@ -91,25 +90,20 @@ impl Bench {
     pub fn new(context: &mut Context, case: usize, class: &str) -> Result<Self, BenchError> {
         let manifest = &context.bundle.manifest;
         let seed = manifest.seed;
-        let sweep_case = manifest
-            .cases
-            .get(case)
-            .ok_or_else(|| BenchError::Case(format!("no case {case} in the bundle")))?
-            .clone();
-        let members: Vec<_> = manifest.variants.iter().map(|v| &v.variant).filter(|v| v.given_class() == class).collect();
+        let sweep_case =
+            manifest.cases.get(case).ok_or_else(|| BenchError::Case(format!("no case {case} in the bundle")))?.clone();
+        let members: Vec<_> =
+            manifest.variants.iter().map(|v| &v.variant).filter(|v| v.given_class() == class).collect();
         let accumulate = members.first().map_or(Dtype::F32, |v| v.accumulate);
         let mut bindings: Vec<Vec<Binding>> = members.iter().map(|v| v.bindings.clone()).collect();
         bindings.sort_by_key(|list| format!("{list:?}"));
         bindings.dedup();
-        let storage = bindings
-            .iter()
-            .flatten()
-            .find(|b| b.role == Role::Output)
-            .map(|b| b.dtype)
-            .ok_or(BenchError::NoOutput)?;
+        let storage =
+            bindings.iter().flatten().find(|b| b.role == Role::Output).map(|b| b.dtype).ok_or(BenchError::NoOutput)?;
 
         context.references.turn_to(case);
-        let cases: Vec<Case> = std::iter::once(sweep_case.case.clone()).chain(sweep_case.probes.iter().cloned()).collect();
+        let cases: Vec<Case> =
+            std::iter::once(sweep_case.case.clone()).chain(sweep_case.probes.iter().cloned()).collect();
         let max_sets = (cases.len() * 8 * bindings.len().max(1)) as u32;
         let mut sets = DescriptorSets::new(&context.device, max_sets)?;
         let mut judge = Judge::new(storage, accumulate, seed);
@@ -120,7 +114,8 @@ impl Bench {
             judge.add_site(case);
             // Structure families run without an activation, which would hide faults; a probe's second set
             // runs with one, so that each is met on the fast path or on the general one.
-            let activated = if site.shape.stride == 1 && site.shape.padding == 0 { Activation::Clamp } else { Activation::Relu };
+            let activated =
+                if site.shape.stride == 1 && site.shape.padding == 0 { Activation::Clamp } else { Activation::Relu };
             let operations: Vec<(Family, OperandSet, Case)> = if i == 0 {
                 vec![
                     (Family::I1, OperandSet::A, plain.clone()),
@@ -145,9 +140,7 @@ impl Bench {
                     .then(|| sweep_case.expected_i1.get(i).and_then(|pair| hash::from_text(&pair[set as usize])))
                     .flatten();
                 let run = Run { site: i, operation: site.operations.len() };
-                judge
-                    .expect(run, &case, (family, set), expected, &mut context.references)
-                    .map_err(BenchError::Case)?;
+                judge.expect(run, &case, (family, set), expected, &mut context.references).map_err(BenchError::Case)?;
                 site.add_operation(context, &mut sets, &bindings, case, family, &operands)?;
             }
             sites.push(site);
@@ -178,10 +171,9 @@ impl Bench {
         let candidate = &manifest.candidates[candidate];
         let variant = &manifest.variants[candidate.variant].variant;
         let operation = &self.sites[run.site].operations[run.operation];
-        let grid = variant
-            .grid
-            .size(|name| operation.features.get(name).copied())
-            .ok_or_else(|| Fatal::system(format!("the grid of {} cannot be computed for {}", variant.name, operation.case.id)))?;
+        let grid = variant.grid.size(|name| operation.features.get(name).copied()).ok_or_else(|| {
+            Fatal::system(format!("the grid of {} cannot be computed for {}", variant.name, operation.case.id))
+        })?;
         let local = if run.site == 0 { manifest.shrink.apply(candidate.local, grid) } else { candidate.local };
         let set = operation
             .descriptor_set(&variant.bindings)
@@ -224,7 +216,8 @@ impl Bench {
         let mut fresh = Vec::new();
         for run in self.all_runs() {
             let dispatch = self.dispatch(context, candidate, run)?;
-            let known = context.warmed.contains(&dispatch.key) || fresh.iter().any(|(_, d): &(Run, Dispatch)| d.key == dispatch.key);
+            let known = context.warmed.contains(&dispatch.key)
+                || fresh.iter().any(|(_, d): &(Run, Dispatch)| d.key == dispatch.key);
             if !known && context.pipelines.get(&dispatch.key).is_ok() {
                 fresh.push((run, dispatch));
             }
@@ -327,7 +320,8 @@ impl Bench {
 
         let mut runs = self.all_runs();
         let again = self.runs_of(Family::R);
-        let n_more = (context.bundle.manifest.rules.replays as usize).saturating_sub(again.len()).min(MAX_RECORDS - runs.len());
+        let n_more =
+            (context.bundle.manifest.rules.replays as usize).saturating_sub(again.len()).min(MAX_RECORDS - runs.len());
         runs.extend(again.iter().cycle().take(n_more));
         let timestamps = matches!(context.clock, super::clock::Clock::Timestamp { .. });
         let timed = again.first().map(|run| (*run, PROBE_BATCH)).filter(|_| timestamps);
@@ -389,7 +383,12 @@ impl Bench {
     }
 
     /// Runs once more, alone, and reads the whole output back.
-    fn read_back(&mut self, context: &mut Context, candidate: usize, run: Run) -> Result<(Inspection, Vec<f32>), Fatal> {
+    fn read_back(
+        &mut self,
+        context: &mut Context,
+        candidate: usize,
+        run: Run,
+    ) -> Result<(Inspection, Vec<f32>), Fatal> {
         let (again, _) = self.execute(context, candidate, &[run], None)?;
         let output = &self.sites[run.site].output;
         let bytes = read_buffer(context, &mut self.commands, output.raw()).map_err(Fatal::device_failed)?;
@@ -399,7 +398,13 @@ impl Bench {
     }
 
     /// Times `batch` dispatches of a run: nanoseconds of one, and why that cannot be trusted, if so.
-    fn batch_ns(&mut self, context: &mut Context, candidate: usize, run: Run, batch: u32) -> Result<(f64, Option<String>), Fatal> {
+    fn batch_ns(
+        &mut self,
+        context: &mut Context,
+        candidate: usize,
+        run: Run,
+        batch: u32,
+    ) -> Result<(f64, Option<String>), Fatal> {
         let dispatch = self.dispatch(context, candidate, run)?;
         let pipeline = context.pipelines.get(&dispatch.key).map_err(Fatal::device_failed)?;
         let push = &self.sites[run.site].operations[run.operation].push;

@@ -11,9 +11,14 @@ pub const MIN_TICKS: f64 = 20.0;
 /// The device's timestamps, or the host's clock where the device has none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Clock {
-    Timestamp { tick_ns: f64, valid_bits: u32 },
+    Timestamp {
+        tick_ns: f64,
+        valid_bits: u32,
+    },
     /// `empty_ns` is the host's time for a submission that does nothing.
-    Host { empty_ns: f64 },
+    Host {
+        empty_ns: f64,
+    },
 }
 
 impl Clock {

@@ -45,13 +45,14 @@ mod tests {
             ty,
             value: value.iter().map(|s| (*s).to_owned()).collect(),
         };
-        let fields =
-            [field(GlslType::Int, &["a"]), field(GlslType::Vec2, &["b", "a"]), field(GlslType::Ivec4, &["a", "a", "b", "b"])];
+        let fields = [
+            field(GlslType::Int, &["a"]),
+            field(GlslType::Vec2, &["b", "a"]),
+            field(GlslType::Ivec4, &["a", "a", "b", "b"]),
+        ];
         let features = Fields::from_iter([("a".to_owned(), -1), ("b".to_owned(), 3)]);
-        let words: Vec<u32> = push(&fields, &features)
-            .chunks_exact(4)
-            .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
-            .collect();
+        let words: Vec<u32> =
+            push(&fields, &features).chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
         assert_eq!(words, [u32::MAX, 0, 3f32.to_bits(), (-1f32).to_bits(), u32::MAX, u32::MAX, 3, 3]);
         assert_eq!(push_bytes(&fields), 32);
     }

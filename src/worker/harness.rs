@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::gpu::{Buffer, Commands, DescriptorKind, DescriptorSets, Device, GpuError, Memory, Pipeline, PipelineLayout, Resource};
+use crate::gpu::{
+    Buffer, Commands, DescriptorKind, DescriptorSets, Device, GpuError, Memory, Pipeline, PipelineLayout, Resource,
+};
 
 use crate::matrix::Dtype;
 use crate::ops::layout::{Allocation, POISON};
@@ -17,8 +19,10 @@ pub const RECORD_WORDS: usize = 12;
 /// Records that one command buffer may fill.
 pub const MAX_RECORDS: usize = 256;
 
-/// Workgroups of 64 of an inspection at most: enough to fill a GPU, few enough atomics.
+/// Workgroups of 64 of an inspection at most, on a GPU: enough to fill it, few enough atomics.
 const MAX_INSPECT_GROUPS: u32 = 2048;
+/// On a CPU device the atomics at the end of each workgroup would take longer than the hashing.
+const MAX_INSPECT_GROUPS_CPU: u32 = 8;
 /// Words of the canary's buffers: 16 MiB do not fit a CPU's inner caches, and take a GPU a few microseconds.
 const CANARY_WORDS: u32 = 1 << 22;
 const CANARY_INVOCATIONS: u32 = 1 << 14;
@@ -70,6 +74,7 @@ struct Canary {
 pub struct Harness {
     inspect: Pipeline,
     inspect_layout: Arc<PipelineLayout>,
+    max_inspect_groups: u32,
     arithmetic: Canary,
     bandwidth: Canary,
     sets: DescriptorSets,
@@ -111,7 +116,8 @@ impl Harness {
         record[9] = u32::MAX;
         initial.write(0, &words(&record).repeat(MAX_RECORDS));
         let mut sets = DescriptorSets::new(device, 2)?;
-        let whole = |buffer| Resource::StorageBuffer { buffer, offset_bytes: 0, range_bytes: Buffer::size_bytes(buffer) };
+        let whole =
+            |buffer| Resource::StorageBuffer { buffer, offset_bytes: 0, range_bytes: Buffer::size_bytes(buffer) };
         let arithmetic_set = sets.add(&one, &[whole(&result)])?;
         let bandwidth_set = sets.add(&two, &[whole(&source), whole(&target)])?;
         Ok(Self {
@@ -129,6 +135,11 @@ impl Harness {
                 groups: 64,
             },
             inspect_layout,
+            max_inspect_groups: if device.capabilities().kind == "cpu" {
+                MAX_INSPECT_GROUPS_CPU
+            } else {
+                MAX_INSPECT_GROUPS
+            },
             sets,
             source,
             target,
@@ -153,11 +164,24 @@ impl Harness {
 
     /// Inspects a region into record `record`.
     pub fn inspect(&self, commands: &mut Commands, sets: &DescriptorSets, set: usize, region: &Region, record: usize) {
-        let groups = region.n_texels.div_ceil(64).clamp(1, MAX_INSPECT_GROUPS);
+        let groups = region.n_texels.div_ceil(64).clamp(1, self.max_inspect_groups);
         let Region { layout_kind, dtype, dims: [n, c, h, w], alloc, n_texels, first_texel, poison } = *region;
         let base = (record * RECORD_WORDS) as u32;
         let push = words(&[
-            layout_kind, dtype, n, c, h, w, alloc[0], alloc[1], alloc[2], n_texels, first_texel, base, poison, groups * 64,
+            layout_kind,
+            dtype,
+            n,
+            c,
+            h,
+            w,
+            alloc[0],
+            alloc[1],
+            alloc[2],
+            n_texels,
+            first_texel,
+            base,
+            poison,
+            groups * 64,
         ]);
         commands.dispatch(&self.inspect, sets, set, &push, [groups, 1, 1]);
     }
@@ -171,7 +195,9 @@ impl Harness {
 
     pub fn record(&self, record: usize) -> [u32; RECORD_WORDS] {
         let bytes = &self.records_readback.read()[4 * RECORD_WORDS * record..];
-        std::array::from_fn(|i| u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]]))
+        std::array::from_fn(|i| {
+            u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]])
+        })
     }
 
     fn record_canary(&self, commands: &mut Commands, canary: &Canary, n_words: u32, slot: u32) {
@@ -212,7 +238,9 @@ impl Harness {
             elapsed[0] = clock.elapsed_ns([ticks[0], ticks[1]], hosts[0]);
             elapsed[1] = clock.elapsed_ns([ticks[2], ticks[3]], hosts[1]);
         } else {
-            for (i, (canary, n)) in [(&self.arithmetic, CANARY_INVOCATIONS), (&self.bandwidth, n_words)].iter().enumerate() {
+            for (i, (canary, n)) in
+                [(&self.arithmetic, CANARY_INVOCATIONS), (&self.bandwidth, n_words)].iter().enumerate()
+            {
                 commands.begin()?;
                 self.record_canary(commands, canary, *n, 0);
                 self.record_canary_check(commands, n_words);
@@ -236,7 +264,8 @@ impl Harness {
     }
 
     fn canary_is_right(&self, n_words: u32) -> bool {
-        let chain = |i: u32| (0..self.arithmetic.trip).fold(i, |v, _| v.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+        let chain =
+            |i: u32| (0..self.arithmetic.trip).fold(i, |v, _| v.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
         let moved = |i: u32| SOURCE_WORD ^ i.wrapping_mul(0x9e37_79b9);
         let want = [chain(1), chain(CANARY_INVOCATIONS - 1), moved(1), moved(n_words - 1)];
         self.readback.read()[..16] == words(&want)[..]

@@ -135,7 +135,12 @@ impl Judge {
         }
     }
 
-    fn observations<'a>(&'a self, seen: &'a [Seen], allocations: &[&'a Allocation], probes: bool) -> Vec<Observation<'a>> {
+    fn observations<'a>(
+        &'a self,
+        seen: &'a [Seen],
+        allocations: &[&'a Allocation],
+        probes: bool,
+    ) -> Vec<Observation<'a>> {
         let hash_of = |site: usize, family: Family, set: OperandSet| {
             self.expected
                 .iter()

@@ -14,11 +14,23 @@ pub const PROTOCOL_VERSION: u32 = 1;
 #[serde(tag = "order", rename_all = "snake_case")]
 pub enum Order {
     /// Verify each candidate on the case: families, poison, guards, probes. One `begin` and one `verified` each, then `done`.
-    Verify { case: usize, candidates: Vec<usize> },
+    Verify {
+        case: usize,
+        candidates: Vec<usize>,
+    },
     /// One timed block in exactly this order, between two canaries. `begin` before each, one `block`, then `done`.
-    Time { case: usize, block: u64, candidates: Vec<usize>, sample_ns: u64 },
+    Time {
+        case: usize,
+        block: u64,
+        candidates: Vec<usize>,
+        sample_ns: u64,
+    },
     /// Replay one candidate with alternating operands and fresh poison. `begin`, `replayed`, `done`.
-    Replay { case: usize, candidate: usize, replays: u32 },
+    Replay {
+        case: usize,
+        candidate: usize,
+        replays: u32,
+    },
     Quit,
 }
 
@@ -27,17 +39,32 @@ pub enum Order {
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// First line of a worker: who it is. `timer` is `timestamp` or `host`.
-    Hello { protocol: u32, device: Box<Capabilities>, timer: String, tick_ns: f64 },
+    Hello {
+        protocol: u32,
+        device: Box<Capabilities>,
+        timer: String,
+        tick_ns: f64,
+    },
     /// The candidate is in flight from here; if the worker dies now, this was the suspect.
     /// `candidate` is `None` while the worker prepares operands or runs the canary.
-    Begin { case: usize, candidate: Option<usize> },
+    Begin {
+        case: usize,
+        candidate: Option<usize>,
+    },
     Verified(Box<Verified>),
     Block(Block),
     Replayed(Replayed),
     /// The order is complete. Times are host-measured nanoseconds spent in it.
-    Done { device_ns: u64, compile_ns: u64, wall_ns: u64 },
+    Done {
+        device_ns: u64,
+        compile_ns: u64,
+        wall_ns: u64,
+    },
     /// The worker cannot go on; a person reads `message`. `kind` is an exit-code name: `no_device`, `system`, `device_failed`.
-    Fatal { kind: String, message: String },
+    Fatal {
+        kind: String,
+        message: String,
+    },
 }
 
 /// The outcome of verifying one candidate on one case.

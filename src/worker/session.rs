@@ -20,6 +20,8 @@ use super::serve::{Engine, Fatal, Outlet};
 
 /// Candidates whose pipelines are made together, in parallel.
 const CHUNK: usize = 64;
+/// Readings of the canary before and after a block.
+const CANARY_READINGS: usize = 3;
 /// A canary this close to the best one seen means that the device is awake.
 const AWAKE: f64 = 1.10;
 /// How long to wait for it. After idling a GPU may be several times slower for 0.3 s.
@@ -172,19 +174,28 @@ impl Session {
         Ok(())
     }
 
+    /// The canary, as the median of [`CANARY_READINGS`]: one reading alone moves more than the device does.
     fn read_canary(&mut self) -> Result<([f64; 2], bool), Fatal> {
         let start = Instant::now();
-        let read =
-            self.context.harness.canary(&mut self.canary, &self.context.clock).map_err(Fatal::device_failed)?;
-        self.context.spent.device += start.elapsed();
-        for (best, now) in self.best_canary_ns.iter_mut().zip(read.0) {
-            *best = best.min(now);
+        let (mut readings, mut checked) = ([Vec::new(), Vec::new()], true);
+        for _ in 0..CANARY_READINGS {
+            let (now, right) =
+                self.context.harness.canary(&mut self.canary, &self.context.clock).map_err(Fatal::device_failed)?;
+            readings.iter_mut().zip(now).for_each(|(list, ns)| list.push(ns));
+            checked &= right;
         }
-        Ok(read)
+        self.context.spent.device += start.elapsed();
+        let now = readings.map(|list| crate::stats::median(&list).unwrap_or(f64::INFINITY));
+        self.best_canary_ns.iter_mut().zip(now).for_each(|(best, now)| *best = best.min(now));
+        Ok((now, checked))
     }
 
-    /// Runs the canary until the device is as fast as it was, or for [`WAKE_LIMIT`].
+    /// Runs the canary until the device is as fast as it was, or for [`WAKE_LIMIT`]. A CPU never sleeps: what slows
+    /// it down is other work, and waiting for that to end would take for ever.
     fn wake(&mut self) -> Result<(), Fatal> {
+        if self.context.device.capabilities().kind == "cpu" {
+            return Ok(());
+        }
         let start = Instant::now();
         loop {
             let (now, _) = self.read_canary()?;
@@ -195,7 +206,14 @@ impl Session {
         }
     }
 
-    fn time(&mut self, case: usize, block: u64, candidates: &[usize], sample_ns: u64, outlet: &mut Outlet<'_>) -> Result<(), Fatal> {
+    fn time(
+        &mut self,
+        case: usize,
+        block: u64,
+        candidates: &[usize],
+        sample_ns: u64,
+        outlet: &mut Outlet<'_>,
+    ) -> Result<(), Fatal> {
         let parts = self.parts(candidates)?;
         let [(class, members)] = parts.as_slice() else {
             return Err(Fatal::system("a timed block must hold candidates of one given class"));

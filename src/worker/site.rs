@@ -82,7 +82,12 @@ pub struct Output {
 }
 
 impl Output {
-    fn new(context: &Context, sets: &mut DescriptorSets, shape: &Conv2dShape, binding: &Binding) -> Result<Self, BenchError> {
+    fn new(
+        context: &Context,
+        sets: &mut DescriptorSets,
+        shape: &Conv2dShape,
+        binding: &Binding,
+    ) -> Result<Self, BenchError> {
         let device = &context.device;
         let guard = guard_size(device);
         let allocation = Allocation::guarded(binding.layout, binding.dtype, shape.output_dims(), guard)?;
@@ -104,7 +109,8 @@ impl Output {
         }
         let region = Region::of(&allocation);
         let mut output = Self { allocation, placed, poison, copied, region, inspect_set: 0 };
-        let whole = |buffer| Resource::StorageBuffer { buffer, offset_bytes: 0, range_bytes: Buffer::size_bytes(buffer) };
+        let whole =
+            |buffer| Resource::StorageBuffer { buffer, offset_bytes: 0, range_bytes: Buffer::size_bytes(buffer) };
         let resources = [whole(output.raw()), whole(&context.harness.records)];
         output.inspect_set = sets.add(context.harness.inspect_layout(), &resources)?;
         Ok(output)
@@ -139,10 +145,7 @@ impl Output {
 }
 
 fn guard_size(device: &Device) -> GuardSize {
-    GuardSize {
-        tile: GUARD_TILE,
-        offset_align_bytes: device.capabilities().limits.min_storage_offset_align_bytes,
-    }
+    GuardSize { tile: GUARD_TILE, offset_align_bytes: device.capabilities().limits.min_storage_offset_align_bytes }
 }
 
 /// One set of operands at a site, and the constants of its dispatches.
