@@ -1,6 +1,7 @@
 //! One case and one given class on the device: every candidate of the class is verified, timed and replayed here.
 //! Records and runs; what an output means is [`super::judgement`]'s.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use crate::gpu::{Commands, DescriptorSets, GpuError};
@@ -83,6 +84,8 @@ pub struct Bench {
     commands: Commands,
     /// Dispatches in one sample, the same for all candidates of the bench; 0 until calibrated.
     batch: u32,
+    /// The last rough time of one dispatch, by candidate: how long a batch will take is known before it is submitted.
+    rough_ns: HashMap<usize, f64>,
 }
 
 impl Bench {
@@ -146,7 +149,7 @@ impl Bench {
             sites.push(site);
         }
         let commands = Commands::new(&context.device, 4)?;
-        Ok(Self { case, class: class.to_owned(), sets, sites, judge, commands, batch: 0 })
+        Ok(Self { case, class: class.to_owned(), sets, sites, judge, commands, batch: 0, rough_ns: HashMap::new() })
     }
 
     pub fn is_for(&self, case: usize, class: &str) -> bool {
@@ -335,6 +338,7 @@ impl Bench {
             if time.is_none() {
                 time = Some(self.batch_ns(context, candidate, again[0], PROBE_BATCH)?.0);
             }
+            self.rough_ns.extend(time.map(|ns| (candidate, ns)));
             verified.probe_ns = time;
         }
         Ok(verified)
@@ -422,6 +426,16 @@ impl Bench {
         Ok((elapsed / f64::from(batch), context.clock.doubt(elapsed, host)))
     }
 
+    /// A rough time of one dispatch, measured at first need.
+    fn rough(&mut self, context: &mut Context, candidate: usize, run: Run) -> Result<f64, Fatal> {
+        if let Some(ns) = self.rough_ns.get(&candidate) {
+            return Ok(*ns);
+        }
+        let ns = self.batch_ns(context, candidate, run, PROBE_BATCH)?.0;
+        self.rough_ns.insert(candidate, ns);
+        Ok(ns)
+    }
+
     /// Decides once how many dispatches make one sample, from the fastest of these candidates.
     pub fn calibrate(&mut self, context: &mut Context, candidates: &[usize], sample_ns: u64) -> Result<(), Fatal> {
         if self.batch > 0 {
@@ -431,7 +445,7 @@ impl Bench {
         let mut fastest = f64::INFINITY;
         for &candidate in candidates {
             self.warm_up(context, candidate)?;
-            fastest = fastest.min(self.batch_ns(context, candidate, run, PROBE_BATCH)?.0);
+            fastest = fastest.min(self.rough(context, candidate, run)?);
         }
         // A sample is at least 100 ticks long, however short it was asked to be.
         let aim = (sample_ns as f64).max(100.0 * context.clock.tick_ns());
@@ -449,7 +463,7 @@ impl Bench {
         let mut doubt = None;
         let mut batch = self.batch.max(1);
         if batch > 1 {
-            let one = self.batch_ns(context, candidate, run, 1)?.0;
+            let one = self.rough(context, candidate, run)?;
             if one * f64::from(batch) > SUBMIT_CAP_NS {
                 batch = ((SUBMIT_CAP_NS / one) as u32).clamp(1, batch);
                 doubt = Some(format!("the batch was cut to {batch} dispatches to keep a submission below 250 ms"));
