@@ -10,7 +10,7 @@ use crate::ops::case::{Activation, CaseError};
 use crate::ops::families::{ProbeError, probe_check};
 use crate::ops::inspection::Inspection;
 use crate::ops::layout::{Allocation, LayoutError};
-use crate::ops::{Case, Family, OperandSet, hash};
+use crate::ops::{Case, Family, Fields, OperandSet, hash};
 use crate::verify::{Kind, Status, Verdict};
 
 use super::harness::MAX_RECORDS;
@@ -168,16 +168,29 @@ impl Bench {
     }
 
     /// How a candidate is dispatched for a run. Probes are smaller than any tile row, so they run at the declared local
-    /// size, unshrunk: the same pipeline, with most of its invocations outside.
+    /// size where the device bears it: one pipeline for all cases, with most of its invocations outside. Elsewhere they
+    /// run at the case's own.
     fn dispatch(&self, context: &Context, candidate: usize, run: Run) -> Result<Dispatch, Fatal> {
         let manifest = &context.bundle.manifest;
         let candidate = &manifest.candidates[candidate];
         let variant = &manifest.variants[candidate.variant].variant;
         let operation = &self.sites[run.site].operations[run.operation];
-        let grid = variant.grid.size(|name| operation.features.get(name).copied()).ok_or_else(|| {
-            Fatal::system(format!("the grid of {} cannot be computed for {}", variant.name, operation.case.id))
-        })?;
-        let local = if run.site == 0 { manifest.shrink.apply(candidate.local, grid) } else { candidate.local };
+        let grid_of = |features: &Fields, id: &str| {
+            variant
+                .grid
+                .size(|name| features.get(name).copied())
+                .ok_or_else(|| Fatal::system(format!("the grid of {} cannot be computed for {id}", variant.name)))
+        };
+        let grid = grid_of(&operation.features, &operation.case.id)?;
+        let limits = &context.device.capabilities().limits;
+        let fits = candidate.local.iter().product::<u32>() <= limits.max_invocations
+            && candidate.local.iter().zip(limits.max_local_size).all(|(size, max)| *size <= max);
+        let local = if run.site > 0 && fits {
+            candidate.local
+        } else {
+            let own = &self.sites[0].operations[0];
+            manifest.shrink.apply(candidate.local, grid_of(&own.features, &own.case.id)?)
+        };
         let set = operation
             .descriptor_set(&variant.bindings)
             .ok_or_else(|| Fatal::system(format!("no descriptors for the bindings of {}", variant.name)))?;

@@ -40,7 +40,8 @@ pub fn save(table: &Table, dir: &Path) -> Result<Vec<PathBuf>, WriteError> {
     let mut paths = Vec::new();
     for (name, text) in files(table) {
         let path = dir.join(name);
-        crate::beside::write(&path, text.as_bytes()).map_err(|source| WriteError::Write { path: path.clone(), source })?;
+        crate::beside::write(&path, text.as_bytes())
+            .map_err(|source| WriteError::Write { path: path.clone(), source })?;
         paths.push(path);
     }
     Ok(paths)
