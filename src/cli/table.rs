@@ -114,6 +114,14 @@ fn make(
     Ok(Made { table, files })
 }
 
+/// Writes a kernel's tables anew from a results folder, as the end of a sweep does; nothing if nothing can be emitted.
+pub(super) fn refresh(common: &Common, results: &Path, kernel: &str) -> Result<Vec<PathBuf>, Failure> {
+    let sweeps = load::sweeps(&load::device_folders(results).map_err(load_failure)?).map_err(load_failure)?;
+    let devices =
+        DeviceClasses::of_project(&common.project).map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?;
+    Ok(make(kernel, &sweeps, &devices, &results.join("tables"), false)?.files)
+}
+
 fn load_failure(error: LoadError) -> Failure {
     let code = if error.is_system() { exit::SYSTEM } else { exit::INPUT };
     Failure::new(code, miette::miette!("{error}"))
