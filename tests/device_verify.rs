@@ -1,0 +1,314 @@
+//! Walks `tests/cases/device`: each file changes one place of a copy of the project and says which candidates a real
+//! device must then find wrong, and by which kind. The others, and all of them once the change is undone, must be admitted.
+//! Needs a Vulkan device, whichever `VK_DRIVER_FILES` names. `DEVICE_CASE=store` runs the files with `store` in their name.
+#![cfg(all(feature = "compile", feature = "device"))]
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use tilesmith::codegen::Project;
+use tilesmith::codegen::cache::Cache;
+use tilesmith::gpu::Capabilities;
+use tilesmith::matrix::Variant;
+use tilesmith::sweep::applicability::misfit;
+use tilesmith::sweep::plan;
+use tilesmith::verify::{Kind, Status, Verdict};
+use tilesmith::worker::bundle::Manifest;
+use tilesmith::worker::protocol::{Event, Order, Verified};
+use tilesmith::worker::serve::{Engine, Outlet};
+use tilesmith::worker::session::Session;
+
+/// Small, ragged in everything, and one whose K both steps divide: what happens behind the last whole step shows on the
+/// first only, what happens in whole steps on both.
+const CASES: [(&str, &str); 2] =
+    [("ragged", "{c_in: 13, c_out: 27, h: 9, w: 7}"), ("whole", "{c_in: 48, c_out: 40, h: 5, w: 6}")];
+
+/// One device at a time: sessions that share one would only wait for each other.
+static DEVICE: Mutex<()> = Mutex::new(());
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Edit {
+    file: String,
+    /// Must occur exactly once.
+    from: String,
+    to: String,
+}
+
+/// One file of `tests/cases/device`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Change {
+    /// What is planted, and why it may be seen or not.
+    about: String,
+    edits: Vec<Edit>,
+    given: Vec<IndexMap<String, String>>,
+    /// Which candidates are tried, an expression over the axes; the class's reference is always among them.
+    candidates: String,
+    /// Which of them the change makes wrong; none where it is a legal difference.
+    #[serde(default)]
+    faulty: Option<String>,
+    /// The kinds of which one must be named.
+    #[serde(default)]
+    kinds: Vec<Kind>,
+    /// The cases that are tried; both if left out.
+    #[serde(default)]
+    cases: Option<Vec<String>>,
+}
+
+/// A copy of the project in a temporary folder, with its own cache.
+struct Copy {
+    folder: tempfile::TempDir,
+}
+
+impl Copy {
+    fn new() -> Copy {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        std::fs::copy(root.join("variants.yaml"), folder.path().join("variants.yaml")).unwrap();
+        for place in ["templates", "templates/lib"] {
+            std::fs::create_dir(folder.path().join(place)).unwrap();
+            for entry in std::fs::read_dir(root.join(place)).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_file() {
+                    std::fs::copy(&path, folder.path().join(place).join(path.file_name().unwrap())).unwrap();
+                }
+            }
+        }
+        Copy { folder }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Makes the edits; what stood in the files before comes back.
+    fn edit(&self, edits: &[Edit]) -> Result<Vec<(PathBuf, String)>, String> {
+        let mut before = Vec::new();
+        for edit in edits {
+            let path = self.path().join(&edit.file);
+            let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", edit.file))?;
+            let n = text.matches(&edit.from).count();
+            if n != 1 {
+                return Err(format!("`{}` occurs {n} times in {}: this change no longer applies", edit.from, edit.file));
+            }
+            std::fs::write(&path, text.replace(&edit.from, &edit.to)).unwrap();
+            before.push((path, text));
+        }
+        Ok(before)
+    }
+
+    fn restore(before: Vec<(PathBuf, String)>) {
+        // Backwards: of two edits of one file, the first saw the original.
+        for (path, text) in before.into_iter().rev() {
+            std::fs::write(path, text).unwrap();
+        }
+    }
+}
+
+/// What a device found out about every candidate of a sweep.
+struct Outcome {
+    project: Project,
+    manifest: Manifest,
+    device: Capabilities,
+    verified: Vec<Verified>,
+}
+
+impl Outcome {
+    fn variant(&self, candidate: usize) -> &Variant {
+        &self.manifest.variants[self.manifest.candidates[candidate].variant].variant
+    }
+
+    fn describe(&self, verified: &Verified) -> String {
+        let Verdict { status, kind, detail } = &verified.verdict;
+        let kind = kind.map(|k| format!("({})", serde_json::to_value(k).unwrap())).unwrap_or_default();
+        let case = &self.manifest.cases[verified.case].case.id;
+        format!("{} on {case}: {status:?}{kind} {detail}", self.variant(verified.candidate).name)
+    }
+
+    /// Why this candidate does not stand where a right one must, if so: admitted, with the one right hash, or beyond the device.
+    fn not_healthy(&self, verified: &Verified) -> Option<String> {
+        let expected = &self.manifest.cases[verified.case].expected_i1[0][0];
+        let is_right = match verified.verdict.status {
+            Status::Admitted => verified.i1_hash.as_ref() == Some(expected) && verified.checks > 0,
+            Status::Inapplicable => self.lacks_float16(verified),
+            _ => false,
+        };
+        (!is_right).then(|| format!("{}, i1_hash {:?} for {expected}", self.describe(verified), verified.i1_hash))
+    }
+
+    /// Only float16 may be missing of what these small cases need.
+    fn lacks_float16(&self, verified: &Verified) -> bool {
+        let has = |name: &str| self.device.features.iter().any(|feature| feature == name);
+        let has_float16 = has("shaderFloat16") && has("storageBuffer16BitAccess");
+        verified.verdict.kind == Some(Kind::Feature)
+            && !has_float16
+            && self.variant(verified.candidate).axis("storage") == Some("f16")
+    }
+}
+
+/// Plans a sweep of the project as it stands and verifies all its candidates on all its cases, in this process.
+fn verify(copy: &Copy, sweep: &str) -> Result<Outcome, String> {
+    let project = plan::load_project(copy.path()).map_err(|e| format!("{e:?}"))?;
+    let project = project.with_cache(Cache::in_folder(copy.path().join("cache")));
+    let path = copy.path().join("small.yaml");
+    std::fs::write(&path, sweep).unwrap();
+    let plan = plan::plan(&project, &path, &|_, _| {}).map_err(|e| format!("{e:?}"))?;
+    let bundle = tempfile::tempdir().unwrap();
+    let manifest = plan.manifest.clone();
+    plan.save(bundle.path()).unwrap();
+
+    let _alone = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut session = match Session::open(bundle.path(), None) {
+        Ok(session) => session,
+        Err(fatal) if fatal.kind == "no_device" => panic!(
+            "these tests need a Vulkan device, and there is none: {fatal} (install a driver such as lavapipe, or name one in VK_DRIVER_FILES)"
+        ),
+        Err(fatal) => return Err(format!("{}: {fatal}", fatal.kind)),
+    };
+    let Event::Hello { device, .. } = session.hello() else { return Err("no hello".to_owned()) };
+    let mut verified = Vec::new();
+    for case in 0..manifest.cases.len() {
+        let (mut runnable, all) = (Vec::new(), 0..manifest.candidates.len());
+        for candidate in all.clone() {
+            match misfit(&manifest, &device, case, candidate) {
+                Some(verdict) => verified.push(Verified::bare(case, candidate, verdict)),
+                None => runnable.push(candidate),
+            }
+        }
+        let mut sink = Vec::new();
+        let order = Order::Verify { case, candidates: runnable };
+        session.execute(&order, &mut Outlet::new(&mut sink)).map_err(|fatal| format!("{}: {fatal}", fatal.kind))?;
+        let lines = sink.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+        for event in lines.map(|line| serde_json::from_slice::<Event>(line).unwrap()) {
+            if let Event::Verified(one) = event {
+                verified.push(*one);
+            }
+        }
+        let n_answers = verified.iter().filter(|v| v.case == case).count();
+        if n_answers != all.len() {
+            return Err(format!("{n_answers} verdicts for {} candidates", all.len()));
+        }
+    }
+    Ok(Outcome { project, manifest, device: *device, verified })
+}
+
+fn sweep_text(cases: &[&str], rest: &str) -> String {
+    let cases: String = cases.iter().map(|case| format!("  - {case}\n")).collect();
+    format!("schema: 1\nkernel: conv2d_pw\ncases:\n{cases}local: [[8, 8, 1]]\n{rest}")
+}
+
+impl Change {
+    fn sweep(&self) -> String {
+        let wanted = |name: &str| self.cases.as_ref().is_none_or(|names| names.iter().any(|n| n == name));
+        let cases: Vec<&str> = CASES.iter().filter(|(name, _)| wanted(name)).map(|(_, case)| *case).collect();
+        let (given, keep) =
+            (serde_json::to_string(&self.given).unwrap(), serde_json::to_string(&self.candidates).unwrap());
+        sweep_text(&cases, &format!("given: {given}\ncandidates: {keep}\n"))
+    }
+
+    /// Everything that is not as the file says.
+    fn objections(&self, outcome: &Outcome) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let kernel = outcome.project.kernel(&outcome.manifest.kernel).unwrap();
+        let faulty = self.faulty.as_ref().map(|text| kernel.filter(text).unwrap());
+        let mut n_faulty = 0;
+        for verified in &outcome.verified {
+            let variant = outcome.variant(verified.candidate);
+            let is_faulty = faulty.as_ref().is_some_and(|filter| filter.keeps(variant).unwrap());
+            n_faulty += usize::from(is_faulty);
+            if !is_faulty {
+                wrong.extend(outcome.not_healthy(verified).map(|text| format!("not faulty, but {text}")));
+                continue;
+            }
+            let Verdict { status, kind, detail } = &verified.verdict;
+            let is_named = *status == Status::Rejected && kind.is_some_and(|k| self.kinds.contains(&k));
+            if !is_named && !outcome.lacks_float16(verified) {
+                wrong.push(format!("faulty, but {}", outcome.describe(verified)));
+            } else if is_named && !names_a_place(detail) {
+                wrong.push(format!("no element or texel is named: {}", outcome.describe(verified)));
+            }
+        }
+        if (n_faulty == 0) != self.faulty.is_none() || self.faulty.is_some() == self.kinds.is_empty() {
+            wrong.push("`faulty` and `kinds` must name something together, or be left out together".to_owned());
+        }
+        wrong
+    }
+
+    /// Made, verified, undone, verified again.
+    fn try_on(&self, copy: &Copy) -> Vec<String> {
+        let sweep = self.sweep();
+        let before = match copy.edit(&self.edits) {
+            Ok(before) => before,
+            Err(why) => return vec![why],
+        };
+        let changed = verify(copy, &sweep);
+        Copy::restore(before);
+        let mut wrong = match changed {
+            Ok(outcome) => self.objections(&outcome),
+            Err(why) => vec![why],
+        };
+        match verify(copy, &sweep) {
+            Ok(outcome) => {
+                let sick = outcome.verified.iter().filter_map(|v| outcome.not_healthy(v));
+                wrong.extend(sick.map(|text| format!("undone, but {text}")));
+            }
+            Err(why) => wrong.push(format!("undone, but {why}")),
+        }
+        wrong
+    }
+}
+
+/// `(n 0, c 4, y 1, x 3)`, a texel `(5, 0, 0)`, `3 texels past the end`, or `lanes past channel 26`.
+fn names_a_place(detail: &str) -> bool {
+    let place = detail.split('(').skip(1).filter_map(|rest| rest.split(')').next());
+    let is_tuple = |text: &str| {
+        let parts: Vec<&str> = text.split(", ").collect();
+        parts.len() >= 3 && parts.iter().all(|p| p.rsplit(' ').next().is_some_and(|n| n.parse::<u32>().is_ok()))
+    };
+    place.into_iter().any(is_tuple) || detail.contains(" texels ") || detail.contains("lanes past channel ")
+}
+
+#[test]
+fn planted_faults_are_named_and_legal_differences_admitted() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/device");
+    let chosen = std::env::var("DEVICE_CASE").unwrap_or_default();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.file_stem().is_some_and(|stem| stem.to_string_lossy().contains(&chosen)));
+    files.sort();
+    assert!(!files.is_empty(), "no case is called like `{chosen}`");
+    let copy = Copy::new();
+    let mut wrong = Vec::new();
+    for file in &files {
+        let name = file.file_stem().unwrap().to_string_lossy();
+        let change: Change = serde_saphyr::from_str(&std::fs::read_to_string(file).unwrap())
+            .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        let start = Instant::now();
+        let objections = change.try_on(&copy);
+        println!("{name}: {:.1} s, {} objections", start.elapsed().as_secs_f64(), objections.len());
+        wrong.extend(objections.iter().map(|text| format!("{name} ({})\n  {text}", change.about)));
+    }
+    assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), files.len(), wrong.join("\n"));
+}
+
+#[test]
+fn healthy_variants_of_every_class_are_admitted_with_one_hash() {
+    let copy = Copy::new();
+    let cases = CASES.map(|(_, case)| case);
+    let outcome = verify(&copy, &sweep_text(&cases, "candidates: {cover: pairs, max: 60}\n")).unwrap();
+    let sick: Vec<String> = outcome.verified.iter().filter_map(|v| outcome.not_healthy(v)).collect();
+    assert!(sick.is_empty(), "{}", sick.join("\n"));
+    assert_eq!(outcome.manifest.given.len(), 6, "classes of given values");
+    for (axis, n) in [("weights", 2), ("tile", 5), ("pixels", 2), ("kstep", 2), ("bounds", 3)] {
+        let admitted = outcome.verified.iter().filter(|v| v.verdict.is_admitted());
+        let f32_values: std::collections::BTreeSet<_> = admitted
+            .map(|v| outcome.variant(v.candidate))
+            .filter(|v| v.axis("storage") == Some("f32"))
+            .filter_map(|v| v.axis(axis))
+            .collect();
+        assert_eq!(f32_values.len(), n, "values of {axis} among the admitted: {f32_values:?}");
+    }
+}
