@@ -326,7 +326,7 @@ impl Summary {
         }
         out += &match self.ending {
             "complete" if self.n_admitted() > 0 => {
-                "\nnext: `cargo xtask table` shows what the dispatch tables pick, and at what regret\n".to_owned()
+                "\nnext: `cargo xtask table` shows what the tables pick, and at what regret\n".to_owned()
             }
             "complete" => "\nnothing was admitted: the details above say why\n".to_owned(),
             _ => {
