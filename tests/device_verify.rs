@@ -3,6 +3,7 @@
 //! Needs a Vulkan device, whichever `VK_DRIVER_FILES` names. `DEVICE_CASE=store` runs the files with `store` in their name.
 #![cfg(all(feature = "compile", feature = "device"))]
 
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -16,7 +17,7 @@ use tilesmith::matrix::Variant;
 use tilesmith::sweep::applicability::misfit;
 use tilesmith::sweep::plan;
 use tilesmith::verify::{Kind, Status, Verdict};
-use tilesmith::worker::bundle::Manifest;
+use tilesmith::worker::bundle::{Bundle, Manifest};
 use tilesmith::worker::protocol::{Event, Order, Verified};
 use tilesmith::worker::serve::{Engine, Outlet};
 use tilesmith::worker::session::Session;
@@ -93,7 +94,10 @@ impl Copy {
             let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", edit.file))?;
             let n = text.matches(&edit.from).count();
             if n != 1 {
-                return Err(format!("`{}` occurs {n} times in {}: this change no longer applies", edit.from, edit.file));
+                return Err(format!(
+                    "`{}` occurs {n} times in {}: this change no longer applies",
+                    edit.from, edit.file
+                ));
             }
             std::fs::write(&path, text.replace(&edit.from, &edit.to)).unwrap();
             before.push((path, text));
@@ -150,50 +154,64 @@ impl Outcome {
     }
 }
 
-/// Plans a sweep of the project as it stands and verifies all its candidates on all its cases, in this process.
-fn verify(copy: &Copy, sweep: &str) -> Result<Outcome, String> {
-    let project = plan::load_project(copy.path()).map_err(|e| format!("{e:?}"))?;
-    let project = project.with_cache(Cache::in_folder(copy.path().join("cache")));
-    let path = copy.path().join("small.yaml");
-    std::fs::write(&path, sweep).unwrap();
-    let plan = plan::plan(&project, &path, &|_, _| {}).map_err(|e| format!("{e:?}"))?;
-    let bundle = tempfile::tempdir().unwrap();
-    let manifest = plan.manifest.clone();
-    plan.save(bundle.path()).unwrap();
+/// A sweep of a project, planned and saved.
+struct Planned {
+    project: Project,
+    bundle: Bundle,
+    _folder: tempfile::TempDir,
+}
 
-    let _alone = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut session = match Session::open(bundle.path(), None) {
-        Ok(session) => session,
-        Err(fatal) if fatal.kind == "no_device" => panic!(
-            "these tests need a Vulkan device, and there is none: {fatal} (install a driver such as lavapipe, or name one in VK_DRIVER_FILES)"
-        ),
-        Err(fatal) => return Err(format!("{}: {fatal}", fatal.kind)),
-    };
-    let Event::Hello { device, .. } = session.hello() else { return Err("no hello".to_owned()) };
-    let mut verified = Vec::new();
-    for case in 0..manifest.cases.len() {
-        let (mut runnable, all) = (Vec::new(), 0..manifest.candidates.len());
-        for candidate in all.clone() {
-            match misfit(&manifest, &device, case, candidate) {
-                Some(verdict) => verified.push(Verified::bare(case, candidate, verdict)),
-                None => runnable.push(candidate),
-            }
-        }
-        let mut sink = Vec::new();
-        let order = Order::Verify { case, candidates: runnable };
-        session.execute(&order, &mut Outlet::new(&mut sink)).map_err(|fatal| format!("{}: {fatal}", fatal.kind))?;
-        let lines = sink.split(|b| *b == b'\n').filter(|line| !line.is_empty());
-        for event in lines.map(|line| serde_json::from_slice::<Event>(line).unwrap()) {
-            if let Event::Verified(one) = event {
-                verified.push(*one);
-            }
-        }
-        let n_answers = verified.iter().filter(|v| v.case == case).count();
-        if n_answers != all.len() {
-            return Err(format!("{n_answers} verdicts for {} candidates", all.len()));
-        }
+impl Planned {
+    /// Plans a sweep of the project as it stands.
+    fn new(copy: &Copy, sweep: &str) -> Result<Planned, String> {
+        let project = plan::load_project(copy.path()).map_err(|e| format!("{e:?}"))?;
+        let project = project.with_cache(Cache::in_folder(copy.path().join("cache")));
+        let path = copy.path().join("small.yaml");
+        std::fs::write(&path, sweep).unwrap();
+        let plan = plan::plan(&project, &path, &|_, _| {}).map_err(|e| format!("{e:?}"))?;
+        let folder = tempfile::tempdir().unwrap();
+        let bundle = plan.save(folder.path()).map_err(|e| e.to_string())?;
+        Ok(Planned { project, bundle, _folder: folder })
     }
-    Ok(Outcome { project, manifest, device: *device, verified })
+
+    /// Verifies all candidates on all cases, in this process.
+    fn verify(self) -> Result<Outcome, String> {
+        let _alone = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut session = match Session::open(&self.bundle.dir, None) {
+            Ok(session) => session,
+            Err(fatal) if fatal.kind == "no_device" => panic!(
+                "these tests need a Vulkan device: {fatal} (install a driver such as lavapipe, or name one in VK_DRIVER_FILES)"
+            ),
+            Err(fatal) => return Err(format!("{}: {fatal}", fatal.kind)),
+        };
+        let Event::Hello { device, .. } = session.hello() else { return Err("no hello".to_owned()) };
+        let Planned { project, bundle, .. } = self;
+        let manifest = bundle.manifest;
+        let mut verified = Vec::new();
+        for case in 0..manifest.cases.len() {
+            let mut runnable = Vec::new();
+            for candidate in 0..manifest.candidates.len() {
+                match misfit(&manifest, &device, case, candidate) {
+                    Some(verdict) => verified.push(Verified::bare(case, candidate, verdict)),
+                    None => runnable.push(candidate),
+                }
+            }
+            let mut sink = Vec::new();
+            let order = Order::Verify { case, candidates: runnable };
+            session.execute(&order, &mut Outlet::new(&mut sink)).map_err(|fatal| format!("{}: {fatal}", fatal.kind))?;
+            let lines = sink.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+            for event in lines.map(|line| serde_json::from_slice::<Event>(line).unwrap()) {
+                if let Event::Verified(one) = event {
+                    verified.push(*one);
+                }
+            }
+        }
+        let n_asked = manifest.cases.len() * manifest.candidates.len();
+        if verified.len() != n_asked {
+            return Err(format!("{} verdicts for {n_asked} questions", verified.len()));
+        }
+        Ok(Outcome { project, manifest, device: *device, verified })
+    }
 }
 
 fn sweep_text(cases: &[&str], rest: &str) -> String {
@@ -238,26 +256,33 @@ impl Change {
         wrong
     }
 
-    /// Made, verified, undone, verified again.
-    fn try_on(&self, copy: &Copy) -> Vec<String> {
+    /// Made, verified, undone, verified again: the latter once for each bundle, as one that is equal byte for byte asks the
+    /// same question. `healthy` are the hashes of those that were admitted.
+    fn try_on(&self, copy: &Copy, healthy: &mut HashSet<String>) -> Vec<String> {
         let sweep = self.sweep();
         let before = match copy.edit(&self.edits) {
             Ok(before) => before,
             Err(why) => return vec![why],
         };
-        let changed = verify(copy, &sweep);
+        let changed = Planned::new(copy, &sweep).and_then(Planned::verify);
         Copy::restore(before);
         let mut wrong = match changed {
             Ok(outcome) => self.objections(&outcome),
             Err(why) => vec![why],
         };
-        match verify(copy, &sweep) {
-            Ok(outcome) => {
-                let sick = outcome.verified.iter().filter_map(|v| outcome.not_healthy(v));
-                wrong.extend(sick.map(|text| format!("undone, but {text}")));
+        let undone = Planned::new(copy, &sweep).and_then(|planned| {
+            let hash = planned.bundle.manifest_hash.clone();
+            if healthy.contains(&hash) {
+                return Ok(Vec::new());
             }
-            Err(why) => wrong.push(format!("undone, but {why}")),
-        }
+            let outcome = planned.verify()?;
+            let sick: Vec<String> = outcome.verified.iter().filter_map(|v| outcome.not_healthy(v)).collect();
+            if sick.is_empty() {
+                healthy.insert(hash);
+            }
+            Ok(sick)
+        });
+        wrong.extend(undone.unwrap_or_else(|why| vec![why]).iter().map(|text| format!("undone, but {text}")));
         wrong
     }
 }
@@ -281,13 +306,13 @@ fn planted_faults_are_named_and_legal_differences_admitted() {
     files.sort();
     assert!(!files.is_empty(), "no case is called like `{chosen}`");
     let copy = Copy::new();
-    let mut wrong = Vec::new();
+    let (mut wrong, mut healthy) = (Vec::new(), HashSet::new());
     for file in &files {
         let name = file.file_stem().unwrap().to_string_lossy();
         let change: Change = serde_saphyr::from_str(&std::fs::read_to_string(file).unwrap())
             .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         let start = Instant::now();
-        let objections = change.try_on(&copy);
+        let objections = change.try_on(&copy, &mut healthy);
         println!("{name}: {:.1} s, {} objections", start.elapsed().as_secs_f64(), objections.len());
         wrong.extend(objections.iter().map(|text| format!("{name} ({})\n  {text}", change.about)));
     }
@@ -298,13 +323,15 @@ fn planted_faults_are_named_and_legal_differences_admitted() {
 fn healthy_variants_of_every_class_are_admitted_with_one_hash() {
     let copy = Copy::new();
     let cases = CASES.map(|(_, case)| case);
-    let outcome = verify(&copy, &sweep_text(&cases, "candidates: {cover: pairs, max: 60}\n")).unwrap();
+    // The largest tile takes software drivers seconds to compile, and is verified with one k step only.
+    let candidates = "candidates: {where: \"tile != '4x2x8' and tile.oc * kstep < 64\", cover: pairs, max: 60}\n";
+    let outcome = Planned::new(&copy, &sweep_text(&cases, candidates)).and_then(Planned::verify).unwrap();
     let sick: Vec<String> = outcome.verified.iter().filter_map(|v| outcome.not_healthy(v)).collect();
     assert!(sick.is_empty(), "{}", sick.join("\n"));
     assert_eq!(outcome.manifest.given.len(), 6, "classes of given values");
-    for (axis, n) in [("weights", 2), ("tile", 5), ("pixels", 2), ("kstep", 2), ("bounds", 3)] {
+    for (axis, n) in [("weights", 2), ("tile", 4), ("pixels", 2), ("kstep", 2), ("bounds", 3)] {
         let admitted = outcome.verified.iter().filter(|v| v.verdict.is_admitted());
-        let f32_values: std::collections::BTreeSet<_> = admitted
+        let f32_values: BTreeSet<_> = admitted
             .map(|v| outcome.variant(v.candidate))
             .filter(|v| v.axis("storage") == Some("f32"))
             .filter_map(|v| v.axis(axis))
