@@ -46,4 +46,6 @@ pub mod diff;
 #[cfg(feature = "compile")]
 pub mod cli;
 
+pub mod beside;
+
 pub mod exit;

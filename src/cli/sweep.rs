@@ -90,13 +90,27 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         )
     })?;
     let summary = Summary::of(&outcome, Some(&saved));
-    let resume = resume_command(common, args);
-    if common.format == Format::Json {
-        let text = serde_json::to_string_pretty(&summary)
-            .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot print the summary: {e}")))?;
-        print(&format!("{text}\n"))?;
+    // A part of a sweep says too little for a table.
+    let is_whole = matches!(outcome.ending, Ending::Complete) && args.cases.is_empty() && args.only.is_empty();
+    let tables = if is_whole && summary.n_admitted() > 0 {
+        super::table::refresh(common, &options.out, &bundle.bundle.manifest.kernel)?
     } else {
-        print(&summary.text(&resume))?;
+        Vec::new()
+    };
+    let paths: Vec<String> = tables.iter().map(|path| path.display().to_string()).collect();
+    if common.format == Format::Json {
+        let text = serde_json::to_value(&summary)
+            .map(|mut value| {
+                value["tables"] = paths.into();
+                format!("{value:#}\n")
+            })
+            .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot print the summary: {e}")))?;
+        print(&text)?;
+    } else {
+        print(&summary.text(&resume_command(common, args)))?;
+        if !paths.is_empty() {
+            print(&format!("\ndispatch tables:\n  {}\n", paths.join("\n  ")))?;
+        }
     }
     Ok(match outcome.ending {
         Ending::Interrupted => exit::INTERRUPTED,

@@ -20,7 +20,7 @@ const MAX_GAPS: usize = 12;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Learn from these devices' folders only, instead of all in results/. May be given several times.
+    /// Learn from this folder only, one device's or one with a folder for each, instead of results/. May be given several times.
     #[arg(long, value_name = "DIR")]
     results: Vec<PathBuf>,
     /// Where the tables are written [default: results/tables of the project].
@@ -38,7 +38,11 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let folders = if args.results.is_empty() {
         load::device_folders(&common.project.join("results")).map_err(load_failure)?
     } else {
-        args.results.iter().map(|p| common.resolve(p)).collect()
+        let mut folders = Vec::new();
+        for given in &args.results {
+            folders.extend(load::devices_of(&common.resolve(given)).map_err(load_failure)?);
+        }
+        folders
     };
     let sweeps = load::sweeps(&folders).map_err(load_failure)?;
     let kernels: BTreeSet<&str> = sweeps.iter().map(|s| s.facts.kernel.as_str()).collect();
@@ -48,7 +52,8 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         return Err(Failure::new(exit::INPUT, miette::miette!("{message}")));
     }
     if sweeps.is_empty() {
-        return Err(load_failure(LoadError::Empty { path: common.project.join("results") }));
+        let path = args.results.first().map_or(common.project.join("results"), |p| common.resolve(p));
+        return Err(load_failure(LoadError::Empty { path }));
     }
     for sweep in sweeps.iter().filter(|s| !s.complete) {
         eprintln!(
@@ -107,6 +112,14 @@ fn make(
         write::save(&table, out).map_err(write_failure)?
     };
     Ok(Made { table, files })
+}
+
+/// Writes a kernel's tables anew from a results folder, as the end of a sweep does; nothing if nothing can be emitted.
+pub(super) fn refresh(common: &Common, results: &Path, kernel: &str) -> Result<Vec<PathBuf>, Failure> {
+    let sweeps = load::sweeps(&load::device_folders(results).map_err(load_failure)?).map_err(load_failure)?;
+    let devices =
+        DeviceClasses::of_project(&common.project).map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?;
+    Ok(make(kernel, &sweeps, &devices, &results.join("tables"), false)?.files)
 }
 
 fn load_failure(error: LoadError) -> Failure {

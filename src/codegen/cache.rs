@@ -3,8 +3,9 @@
 //! An entry is written beside its place and renamed, after success only, so a reader never sees half of
 //! one. Each carries the hash of its content: one that does not match is as good as absent.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
+
+use crate::beside;
 
 /// Overrides the folder.
 pub const ENV_VAR: &str = "TILESMITH_CACHE";
@@ -64,13 +65,9 @@ impl Cache {
     /// Stores an entry. A cache that cannot be written is no reason to fail: the caller warns.
     pub fn put(&self, key: &str, content: &[u8]) -> std::io::Result<()> {
         let Some(path) = self.path(key) else { return Ok(()) };
-        let Some(folder) = path.parent() else { return Ok(()) };
-        std::fs::create_dir_all(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(blake3::hash(content).as_bytes())?;
-        file.write_all(content)?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
+        let mut entry = blake3::hash(content).as_bytes().to_vec();
+        entry.extend_from_slice(content);
+        beside::write(&path, &entry)
     }
 }
 

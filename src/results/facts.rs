@@ -3,11 +3,11 @@
 //! Knows the file; must not know how a sweep or a table comes about.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::beside;
 use crate::matrix::{AxisChoice, Grid, Shrink};
 
 /// Raised whenever a field changes its meaning; fields that are only added do not raise it.
@@ -86,15 +86,9 @@ impl Facts {
     /// Written beside and renamed, so that a full disk or Ctrl-C leaves the old file whole.
     pub fn save(&self, path: &Path) -> Result<(), FactsError> {
         let failed = |source| FactsError::Write { path: path.into(), source };
-        let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        std::fs::create_dir_all(dir).map_err(failed)?;
         let mut text = serde_json::to_string_pretty(self).map_err(|e| failed(e.into()))?;
         text.push('\n');
-        let mut file = tempfile::NamedTempFile::new_in(dir).map_err(failed)?;
-        file.write_all(text.as_bytes()).map_err(failed)?;
-        file.as_file().sync_all().map_err(failed)?;
-        file.persist(path).map_err(|e| failed(e.error))?;
-        Ok(())
+        beside::write(path, text.as_bytes()).map_err(failed)
     }
 }
 

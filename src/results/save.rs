@@ -2,7 +2,7 @@
 //! more memory than the rows that a person reads.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -12,6 +12,7 @@ use super::provenance::Tally;
 use super::readable::Readable;
 use super::sheet::{Header, SheetWriter};
 use super::{Provenance, ResultsError, Row};
+use crate::beside;
 
 pub(super) const CSV: &str = ".csv";
 pub(super) const FULL: &str = ".full.csv.zst";
@@ -96,7 +97,7 @@ impl Saver {
         };
         let path = folder.join(format!("{name}{FULL}"));
         let fault = |e| ResultsError::write(&path, e);
-        let encoder = Encoder::new(file_beside(folder).map_err(fault)?, ZSTD_LEVEL).map_err(fault)?;
+        let encoder = Encoder::new(beside::create(folder).map_err(fault)?, ZSTD_LEVEL).map_err(fault)?;
         let full = SheetWriter::new(encoder, header.clone()).map_err(|e| e.at(&path))?;
         let folder = folder.to_path_buf();
         Ok(Self { folder, name, header, full, shown: Readable::default(), tally: Tally::default(), n_rows: 0 })
@@ -122,10 +123,10 @@ impl Saver {
         let full_file = encoder.finish().map_err(|e| ResultsError::write(&full, e))?;
 
         let yaml_fault = |e| ResultsError::write(&yaml, e);
-        let mut yaml_file = file_beside(&self.folder).map_err(yaml_fault)?;
+        let mut yaml_file = beside::create(&self.folder).map_err(yaml_fault)?;
         yaml_file.write_all(yaml_text.as_bytes()).map_err(yaml_fault)?;
 
-        let csv_file = file_beside(&self.folder).map_err(|e| ResultsError::write(&csv, e))?;
+        let csv_file = beside::create(&self.folder).map_err(|e| ResultsError::write(&csv, e))?;
         let mut writer = SheetWriter::new(csv_file, self.header).map_err(|e| e.at(&csv))?;
         let shown = self.shown.into_rows();
         shown.iter().try_for_each(|row| writer.write(row)).map_err(|e| e.at(&csv))?;
@@ -149,16 +150,6 @@ fn free_name(folder: &Path, sweep: &str) -> String {
         return sweep.to_string();
     }
     (2u32..).map(|n| format!("{sweep}@{n}")).find(|name| !taken(name)).unwrap_or_else(|| sweep.to_string())
-}
-
-/// A half-written file never bears the name: a full disk or a kill leaves what was there before.
-fn file_beside(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".writing-");
-    // A temporary file is private; a committed one is for everybody (less what the umask takes away).
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
 }
 
 #[cfg(test)]

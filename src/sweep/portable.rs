@@ -1,10 +1,10 @@
 //! A bundle that travels: the plan with both programs, a driver script of one command and a note on it.
 //! Knows files; must not know what the sweep asks.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::supervisor::{WorkerError, WorkerProgram};
+use crate::beside;
 use crate::worker::bundle::Bundle;
 
 #[derive(Debug, thiserror::Error)]
@@ -56,11 +56,8 @@ pub fn complete(bundle: &Bundle) -> Result<Vec<PathBuf>, PortableError> {
     for (name, text, is_program) in [("run.sh", RUN_SH, true), ("README.txt", readme.as_str(), false)] {
         let path = bundle.dir.join(name);
         let write = || -> std::io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(&bundle.dir)?;
-            file.write_all(text.as_bytes())?;
-            set_mode(file.path(), if is_program { 0o755 } else { 0o644 })?;
-            file.persist(&path)?;
-            Ok(())
+            beside::write(&path, text.as_bytes())?;
+            set_mode(&path, if is_program { 0o755 } else { 0o644 })
         };
         write().map_err(|source| PortableError::Write { path: path.clone(), source })?;
         written.push(path);
@@ -71,10 +68,10 @@ pub fn complete(bundle: &Bundle) -> Result<Vec<PathBuf>, PortableError> {
 /// Renamed over the old one: a program that runs from the bundle cannot be written to.
 fn copy_beside(from: &Path, to: &Path) -> std::io::Result<()> {
     let folder = to.parent().unwrap_or(Path::new("."));
-    let beside = tempfile::NamedTempFile::new_in(folder)?;
-    std::fs::copy(from, beside.path())?;
-    set_mode(beside.path(), 0o755)?;
-    beside.persist(to)?;
+    let copy = beside::create(folder)?;
+    std::fs::copy(from, copy.path())?;
+    set_mode(copy.path(), 0o755)?;
+    copy.persist(to)?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::beside;
 use crate::codegen::cache::Cache;
 use crate::codegen::short_hash;
 use crate::matrix::Dtype;
@@ -92,12 +93,8 @@ fn read(path: &Path) -> Option<[String; 2]> {
 }
 
 fn write(path: &Path, hashes: &[String; 2]) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let file = tempfile::NamedTempFile::new_in(folder)?;
-    std::fs::write(file.path(), format!("{} {} {}\n", hashes[0], hashes[1], short_hash(hashes.concat().as_bytes())))?;
-    file.persist(path)?;
-    Ok(())
+    let text = format!("{} {} {}\n", hashes[0], hashes[1], short_hash(hashes.concat().as_bytes()));
+    beside::write(path, text.as_bytes())
 }
 
 #[cfg(test)]

@@ -167,10 +167,11 @@ impl State {
         let n_given = self.manifest.given.len();
         while self.case < self.manifest.cases.len() {
             let case = self.case;
-            if let Some(candidates) = (0..n_given).find_map(|given| self.verify_chunk(case, given)) {
-                return Step::Verify { case, candidates };
-            }
+            // Class by class, each verified and then raced: a worker keeps the operands of one class at a time.
             for given in 0..n_given {
+                if let Some(candidates) = self.verify_chunk(case, given) {
+                    return Step::Verify { case, candidates };
+                }
                 if let Some(block) = self.race_mut(case, given).next_block() {
                     let candidates = block.iter().map(|&c| c as usize).collect();
                     return Step::Time { case, given, block: self.n_blocks, candidates };
@@ -229,9 +230,10 @@ impl State {
         if !self.finals[given].is_drawn {
             self.draw_finalists(given);
         }
-        for &candidate in &self.finals[given].chosen {
-            let candidate = candidate as usize;
-            for case in 0..self.records.n_cases() {
+        // Case by case, for the same reason.
+        for case in 0..self.records.n_cases() {
+            for &candidate in &self.finals[given].chosen {
+                let candidate = candidate as usize;
                 if self.records.get(case, candidate).is_admitted() && self.records.replay(case, candidate).is_none() {
                     return Some((case, candidate));
                 }

@@ -326,7 +326,7 @@ impl Summary {
         }
         out += &match self.ending {
             "complete" if self.n_admitted() > 0 => {
-                "\nnext: `cargo xtask table` writes the dispatch tables from these results\n".to_owned()
+                "\nnext: `cargo xtask table` shows what the tables pick, and at what regret\n".to_owned()
             }
             "complete" => "\nnothing was admitted: the details above say why\n".to_owned(),
             _ => {
@@ -394,13 +394,14 @@ impl Summary {
             }
         }
         out.push('\n');
-        let replays = self.finalists.iter().map(|f| f.replays).min().unwrap_or(0);
-        if !self.finalists.is_empty() {
+        // Finalists of classes that the device cannot run were never replayed.
+        let confirmed: Vec<u32> = self.finalists.iter().map(|f| f.replays).filter(|n| *n > 0).collect();
+        if let Some(replays) = confirmed.iter().min() {
             *out += &wrap(
                 "",
                 &format!(
                     "{} finalists confirmed, each by at least {replays} replays on every case it runs on",
-                    self.finalists.len()
+                    confirmed.len()
                 ),
                 "  ",
             );

@@ -92,6 +92,11 @@ pub fn device_folders(results: &Path) -> Result<Vec<PathBuf>, LoadError> {
     Ok(folders)
 }
 
+/// The device folders that a person means: `given` itself if there are results in it, else those inside.
+pub fn devices_of(given: &Path) -> Result<Vec<PathBuf>, LoadError> {
+    if given.is_dir() && sheets(given)?.is_empty() { device_folders(given) } else { Ok(vec![given.to_path_buf()]) }
+}
+
 /// All sweeps of the given devices' folders.
 pub fn sweeps(folders: &[PathBuf]) -> Result<Vec<SweepResults>, LoadError> {
     let mut all = Vec::new();

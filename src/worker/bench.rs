@@ -1,6 +1,7 @@
 //! One case and one given class on the device: every candidate of the class is verified, timed and replayed here.
 //! Records and runs; what an output means is [`super::judgement`]'s.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use crate::gpu::{Commands, DescriptorSets, GpuError};
@@ -9,7 +10,7 @@ use crate::ops::case::{Activation, CaseError};
 use crate::ops::families::{ProbeError, probe_check};
 use crate::ops::inspection::Inspection;
 use crate::ops::layout::{Allocation, LayoutError};
-use crate::ops::{Case, Family, OperandSet, hash};
+use crate::ops::{Case, Family, Fields, OperandSet, hash};
 use crate::verify::{Kind, Status, Verdict};
 
 use super::harness::MAX_RECORDS;
@@ -83,6 +84,8 @@ pub struct Bench {
     commands: Commands,
     /// Dispatches in one sample, the same for all candidates of the bench; 0 until calibrated.
     batch: u32,
+    /// The last rough time of one dispatch, by candidate: how long a batch will take is known before it is submitted.
+    rough_ns: HashMap<usize, f64>,
 }
 
 impl Bench {
@@ -146,7 +149,7 @@ impl Bench {
             sites.push(site);
         }
         let commands = Commands::new(&context.device, 4)?;
-        Ok(Self { case, class: class.to_owned(), sets, sites, judge, commands, batch: 0 })
+        Ok(Self { case, class: class.to_owned(), sets, sites, judge, commands, batch: 0, rough_ns: HashMap::new() })
     }
 
     pub fn is_for(&self, case: usize, class: &str) -> bool {
@@ -165,16 +168,29 @@ impl Bench {
     }
 
     /// How a candidate is dispatched for a run. Probes are smaller than any tile row, so they run at the declared local
-    /// size, unshrunk: the same pipeline, with most of its invocations outside.
+    /// size where the device bears it: one pipeline for all cases, with most of its invocations outside. Elsewhere they
+    /// run at the case's own.
     fn dispatch(&self, context: &Context, candidate: usize, run: Run) -> Result<Dispatch, Fatal> {
         let manifest = &context.bundle.manifest;
         let candidate = &manifest.candidates[candidate];
         let variant = &manifest.variants[candidate.variant].variant;
         let operation = &self.sites[run.site].operations[run.operation];
-        let grid = variant.grid.size(|name| operation.features.get(name).copied()).ok_or_else(|| {
-            Fatal::system(format!("the grid of {} cannot be computed for {}", variant.name, operation.case.id))
-        })?;
-        let local = if run.site == 0 { manifest.shrink.apply(candidate.local, grid) } else { candidate.local };
+        let grid_of = |features: &Fields, id: &str| {
+            variant
+                .grid
+                .size(|name| features.get(name).copied())
+                .ok_or_else(|| Fatal::system(format!("the grid of {} cannot be computed for {id}", variant.name)))
+        };
+        let grid = grid_of(&operation.features, &operation.case.id)?;
+        let limits = &context.device.capabilities().limits;
+        let fits = candidate.local.iter().product::<u32>() <= limits.max_invocations
+            && candidate.local.iter().zip(limits.max_local_size).all(|(size, max)| *size <= max);
+        let local = if run.site > 0 && fits {
+            candidate.local
+        } else {
+            let own = &self.sites[0].operations[0];
+            manifest.shrink.apply(candidate.local, grid_of(&own.features, &own.case.id)?)
+        };
         let set = operation
             .descriptor_set(&variant.bindings)
             .ok_or_else(|| Fatal::system(format!("no descriptors for the bindings of {}", variant.name)))?;
@@ -335,6 +351,7 @@ impl Bench {
             if time.is_none() {
                 time = Some(self.batch_ns(context, candidate, again[0], PROBE_BATCH)?.0);
             }
+            self.rough_ns.extend(time.map(|ns| (candidate, ns)));
             verified.probe_ns = time;
         }
         Ok(verified)
@@ -422,6 +439,16 @@ impl Bench {
         Ok((elapsed / f64::from(batch), context.clock.doubt(elapsed, host)))
     }
 
+    /// A rough time of one dispatch, measured at first need.
+    fn rough(&mut self, context: &mut Context, candidate: usize, run: Run) -> Result<f64, Fatal> {
+        if let Some(ns) = self.rough_ns.get(&candidate) {
+            return Ok(*ns);
+        }
+        let ns = self.batch_ns(context, candidate, run, PROBE_BATCH)?.0;
+        self.rough_ns.insert(candidate, ns);
+        Ok(ns)
+    }
+
     /// Decides once how many dispatches make one sample, from the fastest of these candidates.
     pub fn calibrate(&mut self, context: &mut Context, candidates: &[usize], sample_ns: u64) -> Result<(), Fatal> {
         if self.batch > 0 {
@@ -431,7 +458,7 @@ impl Bench {
         let mut fastest = f64::INFINITY;
         for &candidate in candidates {
             self.warm_up(context, candidate)?;
-            fastest = fastest.min(self.batch_ns(context, candidate, run, PROBE_BATCH)?.0);
+            fastest = fastest.min(self.rough(context, candidate, run)?);
         }
         // A sample is at least 100 ticks long, however short it was asked to be.
         let aim = (sample_ns as f64).max(100.0 * context.clock.tick_ns());
@@ -449,7 +476,7 @@ impl Bench {
         let mut doubt = None;
         let mut batch = self.batch.max(1);
         if batch > 1 {
-            let one = self.batch_ns(context, candidate, run, 1)?.0;
+            let one = self.rough(context, candidate, run)?;
             if one * f64::from(batch) > SUBMIT_CAP_NS {
                 batch = ((SUBMIT_CAP_NS / one) as u32).clamp(1, batch);
                 doubt = Some(format!("the batch was cut to {batch} dispatches to keep a submission below 250 ms"));

@@ -1,12 +1,12 @@
 //! A bundle: everything a machine without a compiler needs to run a sweep. A folder with
 //! `manifest.json` and `spirv/<hash>.spv`. A local sweep runs from a bundle too.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use crate::beside;
 use crate::matrix::{PushField, Shrink, SpecConst, Variant};
 pub use crate::matrix::{Requirements, StaticCounts};
 use crate::ops::Case;
@@ -218,12 +218,12 @@ impl Bundle {
             if std::fs::read(&path).is_ok_and(|old| old == bytes) {
                 continue;
             }
-            write_beside(&path, bytes).map_err(|source| BundleError::Write { path, source })?;
+            beside::write(&path, bytes).map_err(|source| BundleError::Write { path, source })?;
         }
         let path = dir.join(MANIFEST_FILE);
         let text =
             serde_json::to_vec(&manifest).map_err(|source| BundleError::Manifest { path: path.clone(), source })?;
-        write_beside(&path, &text).map_err(|source| BundleError::Write { path: path.clone(), source })?;
+        beside::write(&path, &text).map_err(|source| BundleError::Write { path: path.clone(), source })?;
         let manifest_hash = manifest.identity(&path)?;
         Ok(Bundle { dir: dir.to_path_buf(), manifest, manifest_hash })
     }
@@ -263,12 +263,4 @@ impl Bundle {
 #[derive(Deserialize)]
 struct SchemaOnly {
     schema: u32,
-}
-
-fn write_beside(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    file.write_all(bytes)?;
-    file.persist(path)?;
-    Ok(())
 }

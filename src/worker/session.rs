@@ -134,7 +134,7 @@ impl Session {
     }
 
     /// Splits candidates where their given class changes: each part shares a bench.
-    fn parts<'c>(&self, candidates: &'c [usize]) -> Result<Vec<(String, Vec<usize>)>, Fatal> {
+    fn parts(&self, candidates: &[usize]) -> Result<Vec<(String, Vec<usize>)>, Fatal> {
         let mut parts: Vec<(String, Vec<usize>)> = Vec::new();
         for &candidate in candidates {
             let class = self.class_of(candidate)?;

@@ -1,7 +1,6 @@
 //! A table as files: JSON with all evidence, Rust and C++ with what a query needs. All are written beside and
 //! renamed, and equal tables give equal bytes.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::schema::Table;
@@ -41,7 +40,8 @@ pub fn save(table: &Table, dir: &Path) -> Result<Vec<PathBuf>, WriteError> {
     let mut paths = Vec::new();
     for (name, text) in files(table) {
         let path = dir.join(name);
-        write_whole(&path, &text).map_err(|source| WriteError::Write { path: path.clone(), source })?;
+        crate::beside::write(&path, text.as_bytes())
+            .map_err(|source| WriteError::Write { path: path.clone(), source })?;
         paths.push(path);
     }
     Ok(paths)
@@ -71,20 +71,4 @@ pub fn load(path: &Path) -> Result<Table, WriteError> {
         return Err(WriteError::Schema { path: path.into(), given });
     }
     from_json(&text).map_err(parse)
-}
-
-fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
-    let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(dir)?;
-    let mut file = tempfile::Builder::new().permissions(readable()).tempfile_in(dir)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(())
-}
-
-/// Tables are committed and read by others; a temporary file's own mode keeps them out.
-fn readable() -> std::fs::Permissions {
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::Permissions::from_mode(0o644)
 }

@@ -1,4 +1,5 @@
-// Answers queries, one a line on stdin, from the emitted Rust table.
+//! Answers queries, one a line on stdin, from the emitted Rust table. The test of the writers compiles it.
+
 mod table;
 
 fn numbers<T: std::str::FromStr>(text: &str) -> Vec<T>
