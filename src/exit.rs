@@ -16,5 +16,7 @@ pub const SYSTEM: i32 = 5;
 pub const DEVICE_FAILED: i32 = 6;
 /// Nothing was admitted, so there is nothing to choose from.
 pub const NOTHING_ADMITTED: i32 = 7;
+/// A sweep ran out of the wall time it was given; what was measured is kept, and `--resume` goes on.
+pub const INCOMPLETE: i32 = 8;
 /// Stopped by Ctrl-C or SIGTERM; what was measured is kept (128 + SIGINT).
 pub const INTERRUPTED: i32 = 130;

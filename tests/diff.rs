@@ -3,6 +3,8 @@
 //! A case holds `args` (one argument a line, run inside the folder), the results it names, and `expected/` with
 //! `stdout.txt`, `stderr.txt` and `exit.txt`. `UPDATE_EXPECT=1 cargo test --test diff` writes `expected/` anew.
 
+#![cfg(feature = "compile")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,5 +1,7 @@
 //! Whole sweeps against the fake device: what hangs, crashes, lies or stops must cost the sweep nothing but that.
 
+#![cfg(all(feature = "compile", feature = "device"))]
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -9,7 +9,7 @@ use super::sweep::{compile_note, compile_progress, plan_failure};
 use super::{Common, Failure, Format};
 use crate::exit;
 use crate::sweep::plan;
-use crate::sweep::portable::{self, PortableError};
+use crate::sweep::portable;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -27,10 +27,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let plan = plan::plan(&project, &path, &compile_progress()).map_err(plan_failure)?;
     compile_note(&plan);
     let bundle = plan.save(&args.out).map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
-    let written = portable::complete(&bundle).map_err(|e| {
-        let code = if matches!(e, PortableError::Write { .. }) { exit::SYSTEM } else { exit::USAGE };
-        Failure::new(code, miette::miette!("{e}"))
-    })?;
+    let written = portable::complete(&bundle).map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
     let manifest = &bundle.manifest;
     if common.format == Format::Json {
         let document = json!({

@@ -93,11 +93,11 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     // A part of a sweep says too little for a table.
     let is_whole = matches!(outcome.ending, Ending::Complete) && args.cases.is_empty() && args.only.is_empty();
     let tables = if is_whole && summary.n_admitted() > 0 {
-        super::table::refresh(common, &options.out, &bundle.bundle.manifest.kernel)?
+        super::table::refresh(common, &options.out, &bundle.bundle.manifest.kernel)
     } else {
-        Vec::new()
+        Ok(Vec::new())
     };
-    let paths: Vec<String> = tables.iter().map(|path| path.display().to_string()).collect();
+    let paths: Vec<String> = tables.iter().flatten().map(|path| path.display().to_string()).collect();
     if common.format == Format::Json {
         let text = serde_json::to_value(&summary)
             .map(|mut value| {
@@ -112,11 +112,14 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
             print(&format!("\ndispatch tables:\n  {}\n", paths.join("\n  ")))?;
         }
     }
+    // Only now: the sweep itself succeeded, and its summary is what was waited for.
+    tables?;
     Ok(match outcome.ending {
         Ending::Interrupted => exit::INTERRUPTED,
         Ending::GaveUp(_) => exit::DEVICE_FAILED,
         Ending::Complete if summary.n_admitted() == 0 => exit::NOTHING_ADMITTED,
-        Ending::Complete | Ending::Wall => exit::OK,
+        Ending::Complete => exit::OK,
+        Ending::Wall => exit::INCOMPLETE,
     })
 }
 

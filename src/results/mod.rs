@@ -10,6 +10,16 @@ pub mod picks;
 pub mod provenance;
 pub mod readable;
 pub mod row;
+
+/// Ends the name of what is not a whole sweep: stopped early, or asked for some cases or candidates only. Such results can be
+/// looked at, but no table learns from them.
+pub const PART: &str = "-part";
+
+/// Whether results of this name are not a whole sweep's.
+pub fn is_part(sweep: &str) -> bool {
+    sweep.rsplit_once('@').map_or(sweep, |(stem, _)| stem).ends_with(PART)
+}
+
 #[cfg(feature = "compile")]
 pub mod save;
 #[cfg(feature = "compile")]

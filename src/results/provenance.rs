@@ -203,6 +203,8 @@ pub(crate) mod tests {
         }
     }
 
+    // Without the compiler there is no YAML, and so no test that needs it.
+    #[cfg_attr(not(feature = "compile"), expect(dead_code))]
     pub(crate) fn provenance() -> Provenance {
         let mut rules = IndexMap::new();
         rules.insert("min_rounds".to_string(), serde_json::json!(5));

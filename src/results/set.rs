@@ -85,6 +85,10 @@ fn sweep_names(folder: &Path) -> Result<Vec<String>, ResultsError> {
         (stem.to_string(), number.parse::<u32>().unwrap_or(u32::MAX), name.clone())
     });
     names.dedup();
+    // Parts say too little beside a whole sweep, and better than nothing alone.
+    if names.iter().any(|name| !super::is_part(name)) {
+        names.retain(|name| !super::is_part(name));
+    }
     Ok(names)
 }
 

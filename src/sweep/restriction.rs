@@ -27,7 +27,7 @@ pub fn restrict(manifest: &Manifest, cases: &[String], only: &[String]) -> Resul
     if cases.is_empty() && only.is_empty() {
         return Ok(part);
     }
-    part.sweep = format!("{}-part", manifest.sweep);
+    part.sweep = format!("{}{}", manifest.sweep, crate::results::PART);
     for given in cases {
         if !manifest.cases.iter().any(|c| c.case.id == *given) {
             let allowed = join_names(&manifest.cases.iter().map(|c| c.case.id.as_str()).collect::<Vec<_>>());

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use indexmap::IndexMap;
 
 use super::race::{LEVEL, Pairs, Race};
-use super::session::Outcome;
+use super::session::{Ending, Outcome};
 use super::state::State;
 use crate::matrix::{Phase, Role};
 use crate::ops;
@@ -40,7 +40,11 @@ pub fn save(outcome: &Outcome) -> Result<SavedSweep, SaveError> {
     let state = &outcome.state;
     // One case at a time: all rows of pw57 together would be a gigabyte.
     let header = Header::of(&case_rows(state, &outcome.header.timer, 0));
-    let mut saver = Saver::begin(&outcome.folder, &state.manifest.sweep, header, Repeat::Replace)?;
+    // What is not complete stands beside what is, and never in its place.
+    let sweep = &state.manifest.sweep;
+    let is_part = !matches!(outcome.ending, Ending::Complete) && !results::is_part(sweep);
+    let name = if is_part { format!("{sweep}{}", results::PART) } else { sweep.clone() };
+    let mut saver = Saver::begin(&outcome.folder, &name, header, Repeat::Replace)?;
     for case in 0..state.records.n_cases() {
         case_rows(state, &outcome.header.timer, case).iter().try_for_each(|row| saver.push(row))?;
     }

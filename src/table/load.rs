@@ -118,7 +118,8 @@ fn sheets(folder: &Path) -> Result<BTreeMap<String, PathBuf>, LoadError> {
     let mut sheets = BTreeMap::new();
     for file in files.iter().filter_map(|f| f.to_str()).filter(|f| !f.starts_with('.')) {
         let name = file.strip_suffix(".full.csv.zst").or_else(|| file.strip_suffix(".csv"));
-        if let Some(name) = name.filter(|n| *n != "baselines") {
+        // A part of a sweep has no evidence that a table could rest on.
+        if let Some(name) = name.filter(|n| *n != "baselines" && !crate::results::is_part(n)) {
             sheets.insert(name.to_owned(), folder.join(file));
         }
     }
