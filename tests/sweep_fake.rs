@@ -549,7 +549,7 @@ fn a_bundle_runs_in_pieces_until_it_is_complete() {
     let slow = format!(r#"{QUIET}, "event_delay_ms": 2}}"#);
     let first = tilesmith(&lab, &slow, &["--wall", "300ms"]);
     let text = String::from_utf8_lossy(&first.stdout).into_owned();
-    assert_eq!(first.status.code(), Some(0), "{text}");
+    assert_eq!(first.status.code(), Some(tilesmith::exit::INCOMPLETE), "{text}");
     assert!(text.contains("INCOMPLETE: out of time") && text.contains("--resume"), "{text}");
     let last = tilesmith(&lab, &slow, &["--resume"]);
     let text = String::from_utf8_lossy(&last.stdout).into_owned();
