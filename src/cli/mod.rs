@@ -1,5 +1,8 @@
 //! The command line: parses, calls a stage, prints. One file a command; no logic of its own.
 
+// The doc comments of arguments are their help texts, where `<sweep>` stands for a name.
+#![allow(rustdoc::invalid_html_tags)]
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

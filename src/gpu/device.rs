@@ -41,7 +41,7 @@ impl Drop for Device {
 }
 
 impl Device {
-    /// Opens device `index` with every feature of [`super::features`] that it has, and without robust buffer access:
+    /// Opens device `index` with every feature of `features` that it has, and without robust buffer access:
     /// an out-of-bounds access must show, not be mended.
     pub fn open(instance: &Arc<Instance>, index: usize) -> Result<Arc<Self>, GpuError> {
         let found = instance.find(index)?;

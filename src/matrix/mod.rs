@@ -1,7 +1,7 @@
 //! `variants.yaml` to variants. Knows axes, rules and names; must not know a GPU or a compiler.
 //!
 //! The plain data here and in [`interface`] is what every later stage reads; the reader of the
-//! YAML ([`file`]) and the expansion ([`expand`]) need the `compile` feature.
+//! YAML ([`mod@file`]) and the expansion ([`expand`]) need the `compile` feature.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};

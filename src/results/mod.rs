@@ -1,7 +1,8 @@
 //! The results of sweeps on disk: `results/<device>/<sweep>.csv` with its provenance beside it. Reads, writes, joins.
 //!
-//! Three files a sweep: `<sweep>.csv`, which a person can read in a pull request ([`readable`] says which rows),
-//! `<sweep>.full.csv.zst` with every row, and `<sweep>.yaml` ([`provenance`]). Must not know how rows came about.
+//! Four files a sweep: `<sweep>.csv`, which a person can read in a pull request ([`mod@readable`] says which rows),
+//! `<sweep>.full.csv.zst` with every row, `<sweep>.yaml` ([`provenance`]) and `<sweep>.variants.json` ([`facts`]). Must not
+//! know how rows came about.
 
 pub mod device_folder;
 pub mod error;

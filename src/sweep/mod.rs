@@ -1,6 +1,6 @@
 //! Plan, rounds, racing, journal: drives workers, and is the only part that schedules.
 //!
-//! A [`plan`] turns a sweep [`file`] and the matrix into a bundle. A [`session`] takes the bundle
+//! A [`plan`] turns a sweep [`mod@file`] and the matrix into a bundle. A [`session`] takes the bundle
 //! and asks the [`state`] for the next step, hands it to a worker through the [`supervisor`], writes
 //! what came back into the [`journal`] and then into the state. The state changes through journal
 //! entries alone, so resuming is reading the journal again.

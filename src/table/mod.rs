@@ -1,6 +1,6 @@
 //! Rules from results: the dispatch table that an application compiles in.
 //!
-//! [`learn`] turns the rows of sweeps into a [`Table`]; [`query`] says what a table answers; [`write`] emits
+//! [`learn()`] turns the rows of sweeps into a [`Table`]; [`query`] says what a table answers; [`mod@write`] emits
 //! it as JSON, Rust and C++. Runs without a Vulkan loader. Must not know how results came about.
 
 pub mod closure;

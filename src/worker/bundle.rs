@@ -132,7 +132,7 @@ pub const SPIRV_DIR: &str = "spirv";
 pub struct Bundle {
     pub dir: PathBuf,
     pub manifest: Manifest,
-    /// [`Manifest::identity`]; a journal belongs to one such hash.
+    /// `Manifest::identity`; a journal belongs to one such hash.
     pub manifest_hash: String,
 }
 

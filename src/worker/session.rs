@@ -1,5 +1,5 @@
 //! The engine on a real device: takes orders apart into benches and candidates, and keeps what outlives an order
-//! (pipelines, the canary, the clock). What happens to one candidate is in [`super::bench`].
+//! (pipelines, the canary, the clock). What happens to one candidate is in `bench`.
 
 use std::collections::HashSet;
 use std::path::Path;
