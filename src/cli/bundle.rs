@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::list::print;
+use super::print;
 use super::sweep::{compile_note, compile_progress, plan_failure};
 use super::{Common, Failure, Format};
 use crate::exit;

@@ -8,7 +8,8 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::list::{exit_code, lines, print, table};
+use super::list::{exit_code, lines, table};
+use super::print;
 use super::{Common, Failure, Format};
 use crate::codegen::{CodegenError, Module, Project, compiler_version, duplicates, harness};
 use crate::exit;

@@ -1,6 +1,5 @@
 //! The `diff` command.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::{Common, Failure, Format};
@@ -37,13 +36,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
             json.map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot write the diff as JSON: {e}")))? + "\n"
         }
     };
-    // A reader that closes the pipe (`| head`) has seen enough: no failure, and the exit code still tells.
-    match io::stdout().lock().write_all(out.as_bytes()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            return Err(Failure::new(exit::SYSTEM, miette::miette!("cannot write to stdout: {e}")));
-        }
-        _ => {}
-    }
+    super::print(&out)?;
     Ok(if diff.failures.is_empty() { exit::OK } else { exit::FOUND })
 }
 

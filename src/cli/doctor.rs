@@ -20,15 +20,15 @@ pub struct Args {}
 pub fn run(common: &Common, _args: &Args) -> Result<i32, Failure> {
     let machine = Machine::here();
     let report = Report::examine(&machine, &common.project);
-    match common.format {
-        Format::Text | Format::Md => print!("{}", text(&report, &machine)),
+    let _: i32 = match common.format {
+        Format::Text | Format::Md => super::print(&text(&report, &machine))?,
         Format::Json => {
             let json = serde_json::to_string_pretty(&report).map_err(|error| {
                 Failure::new(exit::SYSTEM, miette::miette!("cannot write the report as JSON: {error}"))
             })?;
-            println!("{json}");
+            super::print(&format!("{json}\n"))?
         }
-    }
+    };
     Ok(if report.missing.iter().any(|missing| missing.needed) { exit::FOUND } else { exit::OK })
 }
 

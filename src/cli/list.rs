@@ -2,12 +2,11 @@
 //! no compiler and no device.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 
-use super::{Common, Failure, Format};
+use super::{Common, Failure, Format, print};
 use crate::codegen::{CodegenError, Project};
 use crate::exit;
 use crate::matrix::file::local_name;
@@ -59,16 +58,6 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         });
     }
     print(&text)
-}
-
-/// Writes to stdout. A reader that went away (`| head`) is no failure.
-pub(super) fn print(text: &str) -> Result<i32, Failure> {
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Ok(()) => Ok(exit::OK),
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(exit::OK),
-        Err(error) => Err(Failure::new(exit::SYSTEM, miette::miette!("cannot write to stdout: {error}"))),
-    }
 }
 
 /// A table of plain columns that fits the width.

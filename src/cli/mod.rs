@@ -3,6 +3,7 @@
 // The doc comments of arguments are their help texts, where `<sweep>` stands for a name.
 #![allow(rustdoc::invalid_html_tags)]
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -84,6 +85,16 @@ pub struct Failure {
 impl Failure {
     pub fn new(code: i32, report: impl Into<miette::Report>) -> Self {
         Self { code, report: report.into() }
+    }
+}
+
+/// Writes to stdout. A reader that went away (`| head`) is no failure.
+fn print(text: &str) -> Result<i32, Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(exit::OK),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(exit::OK),
+        Err(error) => Err(Failure::new(exit::SYSTEM, miette::miette!("cannot write to stdout: {error}"))),
     }
 }
 

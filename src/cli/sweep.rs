@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::list::print;
+use super::print;
 use super::{Common, Failure, Format};
 use crate::exit;
 use crate::sweep::file::parse_duration_ns;
@@ -90,6 +90,13 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         )
     })?;
     let summary = Summary::of(&outcome, Some(&saved));
+    if matches!(outcome.ending, Ending::Complete) {
+        // The raw samples stay, but there is nothing to go on with.
+        let mut done = outcome.journal.clone().into_os_string();
+        done.push(".done");
+        std::fs::rename(&outcome.journal, done)
+            .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot rename the journal: {e}")))?;
+    }
     // A part of a sweep says too little for a table.
     let is_whole = matches!(outcome.ending, Ending::Complete) && args.cases.is_empty() && args.only.is_empty();
     let tables = if is_whole && summary.n_admitted() > 0 {

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use comfy_table::{ContentArrangement, presets};
@@ -73,13 +72,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         Format::Json => json_text(&made),
         Format::Text | Format::Md => made.iter().map(|m| summary(m, args.check)).collect(),
     };
-    // A reader that closes the pipe has seen enough.
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            return Err(Failure::new(exit::SYSTEM, miette::miette!("cannot write to stdout: {e}")));
-        }
-        _ => {}
-    }
+    super::print(&text)?;
     Ok(if made.iter().all(|m| m.table.classes.is_empty()) {
         exit::NOTHING_ADMITTED
     } else if args.check && made.iter().any(|m| !m.files.is_empty()) {

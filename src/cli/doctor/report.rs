@@ -195,7 +195,11 @@ impl Project {
                 .flat_map(|folder| with_extension(folder, "csv"))
                 .collect(),
             tables: with_extension(results.join("tables"), "json"),
-            journals: entries(&results.join(".journal")),
+            // A finished sweep's journal ends in `.done`, one that was given up in `.old`.
+            journals: entries(&results.join(".journal"))
+                .into_iter()
+                .filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
+                .collect(),
         }
     }
 }
