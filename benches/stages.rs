@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::Value;
 use tilesmith::codegen::Project;
+use tilesmith::exit;
 use tilesmith::matrix::cover::cover_pairs;
 use tilesmith::ops::FEATURES;
 use tilesmith::stats::median;
@@ -259,6 +260,9 @@ fn supervisor_memory(root: &Path, figures: &mut Figures) -> Outcome<()> {
     let summary: Value = serde_json::from_reader(BufReader::new(File::open(&swept.stdout)?))?;
     let pairs = manifest["candidates"].as_u64().zip(manifest["cases"].as_u64()).ok_or("the bundle says no sizes")?;
     let journal = PathBuf::from(summary["journal"].as_str().ok_or("the sweep names no journal")?);
+    // A finished one is put aside under this name.
+    let done = PathBuf::from(format!("{}.done", journal.display()));
+    let journal = if done.exists() { done } else { journal };
     let (n_verdicts, n_blocks) = entries(&journal)?;
     let ending = summary["ending"].as_str().unwrap_or("unknown");
     figures.peak("peak memory of the supervisor on pw57", swept.peak_bytes);
@@ -309,7 +313,8 @@ impl Watched {
             }
             std::thread::sleep(POLL);
         };
-        if !status.success() {
+        // A sweep that runs out of its wall time is as good.
+        if !matches!(status.code(), Some(exit::OK | exit::INCOMPLETE)) {
             return Err(format!("{command:?} ended with {status}").into());
         }
         Ok(Watched { peak_bytes, stdout: stdout.to_path_buf() })

@@ -97,8 +97,11 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         std::fs::rename(&outcome.journal, done)
             .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot rename the journal: {e}")))?;
     }
+    let ending = outcome.ending.clone();
+    // The tables come from the files: what the sweep knew would only double the memory that they take.
+    drop(outcome);
     // A part of a sweep says too little for a table.
-    let is_whole = matches!(outcome.ending, Ending::Complete) && args.cases.is_empty() && args.only.is_empty();
+    let is_whole = matches!(ending, Ending::Complete) && args.cases.is_empty() && args.only.is_empty();
     let tables = if is_whole && summary.n_admitted() > 0 {
         super::table::refresh(common, &options.out, &bundle.bundle.manifest.kernel)
     } else {
@@ -121,7 +124,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     }
     // Only now: the sweep itself succeeded, and its summary is what was waited for.
     tables?;
-    Ok(match outcome.ending {
+    Ok(match ending {
         Ending::Interrupted => exit::INTERRUPTED,
         Ending::GaveUp(_) => exit::DEVICE_FAILED,
         Ending::Complete if summary.n_admitted() == 0 => exit::NOTHING_ADMITTED,

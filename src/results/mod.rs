@@ -37,5 +37,5 @@ pub use row::{CandidateKey, Row};
 #[cfg(feature = "compile")]
 pub use save::{Repeat, Saved, Saver, save, save_pieces};
 #[cfg(feature = "compile")]
-pub use set::{ResultSet, Source};
+pub use set::{ResultSet, Source, each_row};
 pub use sheet::Header;

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use super::save::{CSV, FULL, YAML};
-use super::sheet::read_rows;
+use super::sheet::read_each;
 use super::{Provenance, ResultsError, Row};
 use crate::verify::Status;
 
@@ -48,12 +48,7 @@ impl ResultSet {
             let (sources, rows): (Vec<_>, Vec<_>) = loaded.into_iter().unzip();
             return Ok(Self { path: path.to_path_buf(), sources, rows: merged(rows) });
         }
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let file = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
-        let name = file.strip_suffix(FULL).or_else(|| file.strip_suffix(CSV));
-        let Some(name) = name.filter(|_| path.exists()) else {
-            return Err(ResultsError::Missing { path: path.to_path_buf() });
-        };
+        let (folder, name) = sweep_of(path)?;
         let (source, rows) = load_sweep(folder, name)?;
         Ok(Self { path: path.to_path_buf(), sources: vec![source], rows: merged(vec![rows]) })
     }
@@ -92,39 +87,63 @@ fn sweep_names(folder: &Path) -> Result<Vec<String>, ResultsError> {
     Ok(names)
 }
 
+/// The folder and the sweep that a file of results belongs to.
+fn sweep_of(path: &Path) -> Result<(&Path, &str), ResultsError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let file = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+    let name = file.strip_suffix(FULL).or_else(|| file.strip_suffix(CSV));
+    let missing = || ResultsError::Missing { path: path.to_path_buf() };
+    Ok((folder, name.filter(|_| path.exists()).ok_or_else(missing)?))
+}
+
+/// Reads one sweep's file, or the full set beside it, row by row: for those who need little of many rows.
+pub fn each_row(path: &Path, each: impl FnMut(Row)) -> Result<Source, ResultsError> {
+    let (folder, name) = sweep_of(path)?;
+    each_row_of(folder, name, each)
+}
+
 fn load_sweep(folder: &Path, name: &str) -> Result<(Source, Vec<Row>), ResultsError> {
+    let mut rows = Vec::new();
+    let source = each_row_of(folder, name, |row| rows.push(row))?;
+    Ok((source, rows))
+}
+
+fn each_row_of(folder: &Path, name: &str, mut each: impl FnMut(Row)) -> Result<Source, ResultsError> {
     let path = |suffix: &str| folder.join(format!("{name}{suffix}"));
     let (full, yaml) = (path(FULL), path(YAML));
+    let provenance = match fs::read_to_string(&yaml) {
+        Ok(text) => Provenance::from_yaml(&text, &yaml).map(Some),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(ResultsError::read(&yaml, e)),
+    };
     let complete = full.exists();
     let sheet_path = if complete { full } else { path(CSV) };
     let file = File::open(&sheet_path).map_err(|e| ResultsError::read(&sheet_path, e))?;
-    let sheet = if complete {
-        let decoder = zstd::stream::read::Decoder::new(file).map_err(|e| ResultsError::read(&sheet_path, e))?;
-        read_rows(decoder, &sheet_path)?
+    let input: Box<dyn Read> = if complete {
+        Box::new(zstd::stream::read::Decoder::new(file).map_err(|e| ResultsError::read(&sheet_path, e))?)
     } else {
-        read_rows(BufReader::new(file), &sheet_path)?
+        Box::new(BufReader::new(file))
     };
-    let provenance = match fs::read_to_string(&yaml) {
-        Ok(text) => Some(Provenance::from_yaml(&text, &yaml)?),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
-        Err(e) => return Err(ResultsError::read(&yaml, e)),
-    };
-    let mut rows = sheet.rows;
-    if !sheet.has_given {
-        let Some(axes) = provenance.as_ref().map(|p| &p.given_axes) else {
-            return Err(ResultsError::MissingColumn {
-                path: sheet_path,
-                column: "given".to_string(),
-                required: format!("it, or the list given_axes in {name}{YAML} beside"),
-            });
-        };
-        for row in &mut rows {
+    let axes = provenance.as_ref().ok().and_then(Option::as_ref).map(|p| p.given_axes.clone());
+    let mut n_rows = 0;
+    let has_given = read_each(input, &sheet_path, |mut row| {
+        n_rows += 1;
+        if let Some(axes) = axes.as_ref().filter(|_| row.given.is_empty()) {
             let values: Vec<&str> = axes.iter().filter_map(|axis| row.axes.get(axis)).map(String::as_str).collect();
             row.given = values.join("_");
         }
+        each(row);
+    })?;
+    // A fault of the sheet is said before one of the file beside it.
+    let provenance = provenance?;
+    if !has_given && provenance.is_none() {
+        return Err(ResultsError::MissingColumn {
+            path: sheet_path,
+            column: "given".to_string(),
+            required: format!("it, or the list given_axes in {name}{YAML} beside"),
+        });
     }
-    let source = Source { name: name.to_string(), provenance, complete, n_rows: rows.len() };
-    Ok((source, rows))
+    Ok(Source { name: name.to_string(), provenance, complete, n_rows })
 }
 
 /// One row per candidate and case from sweeps in order of age; see [`ResultSet::load`].

@@ -1,13 +1,15 @@
 //! What the results prove about each candidate, laid out for the learner: one *point* for each device and case,
 //! one *proof* for each candidate on each point. Owns which row counts for what; must not know any rule.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::matrix::{Phase, Shrink};
-use crate::results::{Facts, Row, VariantFacts};
+use crate::results::{Facts, VariantFacts};
 use crate::verify::Status;
 
 use super::device_class::DeviceIdentity;
+use super::finding::Finding;
 use super::learn::LearnError;
 use super::schema::Denied;
 
@@ -25,7 +27,7 @@ pub struct Source<'a> {
     pub identity: DeviceIdentity,
     /// The driver's name and version, for a person.
     pub driver: String,
-    pub rows: &'a [Row],
+    pub rows: Cow<'a, [Finding]>,
     pub facts: &'a Facts,
     /// By case id.
     pub features: &'a BTreeMap<String, CaseFeatures>,
@@ -131,9 +133,9 @@ impl<'a> Board<'a> {
         let mut points: Vec<Point> = Vec::new();
         let mut found: BTreeMap<CandidateKey<'a>, Candidate<'a>> = BTreeMap::new();
         let mut entries: Vec<Entry<'a>> = Vec::new();
-        let mut denials: Vec<(usize, &'a Row)> = Vec::new();
+        let mut denials: Vec<(usize, &'a Finding)> = Vec::new();
         // What first spoke against a candidate on each point.
-        let mut reasons: BTreeMap<usize, &'a Row> = BTreeMap::new();
+        let mut reasons: BTreeMap<usize, &'a Finding> = BTreeMap::new();
         let mut tie: f64 = 0.0;
 
         let current = current_binaries(sources, members);
@@ -141,28 +143,28 @@ impl<'a> Board<'a> {
             let source = &sources[source_idx];
             tie = tie.max(source.facts.tie);
             // Equal results give equal tables, so the order of rows must not matter.
-            let mine = |r: &&Row| r.given == given && r.kernel == source.facts.kernel;
-            let mut rows: Vec<&Row> = source.rows.iter().filter(mine).collect();
-            rows.sort_by_key(|r| (&r.case, &r.variant, r.local));
+            let mine = |r: &&Finding| *r.given == *given && *r.kernel == *source.facts.kernel;
+            let mut rows: Vec<&Finding> = source.rows.iter().filter(mine).collect();
+            rows.sort_by_key(|r| (&*r.case, &*r.variant, r.local));
             for row in rows {
                 let facts = facts_of(source, row)?;
-                let newest = current.get(&(source.base_device(), row.variant.as_str()));
-                if newest.is_some_and(|(_, hash)| *hash != row.spirv_hash) {
+                let newest = current.get(&(source.base_device(), &*row.variant));
+                if newest.is_some_and(|(_, hash)| *hash != &*row.spirv_hash) {
                     continue;
                 }
-                let features = source
-                    .features
-                    .get(&row.case)
-                    .ok_or_else(|| LearnError::UnknownCase { source_label: source.label(), case: row.case.clone() })?;
+                let features = source.features.get(&*row.case).ok_or_else(|| LearnError::UnknownCase {
+                    source_label: source.label(),
+                    case: row.case.to_string(),
+                })?;
                 let point = *point_index.entry((source.base_device(), features)).or_insert_with(|| {
                     points.push(Point {
                         device: source.base_device().to_owned(),
-                        case: row.case.clone(),
+                        case: row.case.to_string(),
                         features: features.clone(),
                     });
                     points.len() - 1
                 });
-                let key = (row.variant.as_str(), row.local, row.spirv_hash.as_str());
+                let key = (&*row.variant, row.local, &*row.spirv_hash);
                 let reference = source.facts.references.get(given);
                 let candidate = found.entry(key).or_insert_with(|| Candidate {
                     variant: &row.variant,
@@ -175,10 +177,10 @@ impl<'a> Board<'a> {
                     registers: None,
                     proofs: Vec::new(),
                 });
-                let is_reference = reference.is_some_and(|r| r.variant == row.variant && r.local == row.local);
+                let is_reference = reference.is_some_and(|r| *r.variant == *row.variant && r.local == row.local);
                 candidate.reference |= is_reference;
                 candidate.registers = candidate.registers.max(row.registers);
-                match row.verdict.status {
+                match row.status {
                     Status::Rejected | Status::Unstable => {
                         candidate.denied = true;
                         reasons.entry(point).or_insert(row);
@@ -230,7 +232,7 @@ struct Entry<'a> {
     key: CandidateKey<'a>,
     point: usize,
     source: usize,
-    row: &'a Row,
+    row: &'a Finding,
     is_reference: bool,
 }
 
@@ -251,18 +253,18 @@ fn current_binaries<'a>(
     current
 }
 
-fn describe(point: &Point, reason: Option<&Row>) -> String {
-    let detail = reason.map(|r| r.verdict.detail.as_str()).filter(|d| !d.is_empty());
+fn describe(point: &Point, reason: Option<&Finding>) -> String {
+    let detail = reason.map(|r| &*r.detail).filter(|d| !d.is_empty());
     let because = detail.map_or(String::new(), |d| format!(" ({d})"));
     format!("{} on {}{because}", point.case, point.device)
 }
 
-fn facts_of<'a>(source: &Source<'a>, row: &'a Row) -> Result<&'a VariantFacts, LearnError> {
-    let facts = source.facts.variants.get(&row.variant).filter(|f| f.spirv_hash == row.spirv_hash);
+fn facts_of<'a>(source: &Source<'a>, row: &'a Finding) -> Result<&'a VariantFacts, LearnError> {
+    let facts = source.facts.variants.get(&*row.variant).filter(|f| *f.spirv_hash == *row.spirv_hash);
     facts.ok_or_else(|| LearnError::UnknownVariant {
         source_label: source.label(),
-        variant: row.variant.clone(),
-        spirv_hash: row.spirv_hash.clone(),
+        variant: row.variant.to_string(),
+        spirv_hash: row.spirv_hash.to_string(),
     })
 }
 
@@ -303,7 +305,7 @@ fn fill_proofs<'a>(found: &mut BTreeMap<CandidateKey<'a>, Candidate<'a>>, entrie
             let proof = &mut candidate.proofs[point];
             proof.admitted = true;
             proof.replays += u64::from(entry.row.replays);
-            proof.incumbent |= entry.row.stage == "incumbent";
+            proof.incumbent |= entry.row.is_incumbent;
             proof.sources.insert(entry.source);
             if let Some((_, log_time, half_width)) = best.get(&entry.key) {
                 proof.log_regret = Some(log_time - fastest);
@@ -314,24 +316,24 @@ fn fill_proofs<'a>(found: &mut BTreeMap<CandidateKey<'a>, Candidate<'a>>, entrie
 }
 
 /// The best figure that all timed rows of a case have: paired ratios, else canary-normalised times, else times.
-fn measure_of(timed: &[&&&Entry<'_>]) -> Option<fn(&Row) -> Option<f64>> {
-    let measures: [fn(&Row) -> Option<f64>; 3] = [|r| r.ratio, |r| r.time_canary, |r| r.time_ns];
+fn measure_of(timed: &[&&&Entry<'_>]) -> Option<fn(&Finding) -> Option<f64>> {
+    let measures: [fn(&Finding) -> Option<f64>; 3] = [|r| r.ratio, |r| r.time_canary, |r| r.time_ns];
     let complete = measures.into_iter().find(|m| timed.iter().all(|e| m(e.row).is_some()));
     complete.or(Some(measures[2])).filter(|_| !timed.is_empty())
 }
 
 /// One entry for each variant, fault and device, with all local sizes that showed it.
-fn denied(sources: &[Source<'_>], mut denials: Vec<(usize, &Row)>) -> Vec<Denied> {
-    denials.sort_by_key(|(source, row)| (&row.variant, *source, row.local, &row.case));
+fn denied(sources: &[Source<'_>], mut denials: Vec<(usize, &Finding)>) -> Vec<Denied> {
+    denials.sort_by_key(|(source, row)| (&*row.variant, *source, row.local, &*row.case));
     let mut all: Vec<Denied> = Vec::new();
     for (source, row) in denials {
         let device = sources[source].with_driver();
         let same = |d: &&mut Denied| {
-            d.variant == row.variant
+            *d.variant == *row.variant
                 && d.device == device
-                && d.status == row.verdict.status
-                && d.kind == row.verdict.kind
-                && d.spirv_hash == row.spirv_hash
+                && d.status == row.status
+                && d.kind == row.kind
+                && *d.spirv_hash == *row.spirv_hash
         };
         if let Some(known) = all.iter_mut().find(same) {
             if !known.local.contains(&row.local) {
@@ -340,14 +342,14 @@ fn denied(sources: &[Source<'_>], mut denials: Vec<(usize, &Row)>) -> Vec<Denied
             continue;
         }
         all.push(Denied {
-            variant: row.variant.clone(),
+            variant: row.variant.to_string(),
             local: vec![row.local],
-            status: row.verdict.status,
-            kind: row.verdict.kind,
-            detail: row.verdict.detail.clone(),
-            case: row.case.clone(),
+            status: row.status,
+            kind: row.kind,
+            detail: row.detail.to_string(),
+            case: row.case.to_string(),
             device,
-            spirv_hash: row.spirv_hash.clone(),
+            spirv_hash: row.spirv_hash.to_string(),
         });
     }
     all

@@ -43,7 +43,7 @@ pub fn learn(kernel: &str, sources: &[Source<'_>], devices: &DeviceClasses) -> R
     let mut classes: BTreeMap<String, BTreeMap<String, Section>> = BTreeMap::new();
     for (group, (kind, members)) in groups(&sources, devices) {
         let given_classes: BTreeSet<&str> =
-            members.iter().flat_map(|m| sources[*m].rows.iter().map(|r| r.given.as_str())).collect();
+            members.iter().flat_map(|m| sources[*m].rows.iter().map(|r| &*r.given)).collect();
         for given in given_classes {
             let board = Board::collect(&sources, &members, given)?;
             let place = format!("{group}/{given}");

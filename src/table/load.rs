@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::ops::{Case, CaseError, IndexMapHash, features};
 use crate::results::facts::FactsError;
-use crate::results::{Facts, ResultSet, ResultsError, Row};
+use crate::results::{Facts, ResultsError, Row, each_row};
 
 use super::device_class::DeviceIdentity;
 use super::evidence::{CaseFeatures, Source};
+use super::finding::{Finding, Findings};
 
 /// Where tables lie, so no device's results.
 const TABLES: &str = "tables";
@@ -53,7 +54,7 @@ pub struct SweepResults {
     pub finished: String,
     pub identity: DeviceIdentity,
     pub driver: String,
-    pub rows: Vec<Row>,
+    pub rows: Vec<Finding>,
     pub facts: Facts,
     pub features: BTreeMap<String, CaseFeatures>,
 }
@@ -66,7 +67,7 @@ impl SweepResults {
             finished: self.finished.clone(),
             identity: self.identity.clone(),
             driver: self.driver.clone(),
-            rows: &self.rows,
+            rows: self.rows.as_slice().into(),
             facts: &self.facts,
             features: &self.features,
         }
@@ -127,28 +128,29 @@ fn sheets(folder: &Path) -> Result<BTreeMap<String, PathBuf>, LoadError> {
 }
 
 fn sweep_results(folder: &Path, sweep: &str, path: &Path) -> Result<SweepResults, LoadError> {
-    let set = ResultSet::load(path)?;
     let facts = Facts::load(&Facts::path(folder, sweep))?;
-    let no_provenance = || LoadError::NoProvenance { path: path.into(), sweep: sweep.to_owned() };
-    let provenance = set.provenance().ok_or_else(no_provenance)?;
-    let device = &provenance.device;
+    let mut findings = Findings::default();
     let mut by_case: BTreeMap<String, CaseFeatures> = BTreeMap::new();
-    for row in &set.rows {
-        if by_case.contains_key(&row.case) {
-            continue;
+    let mut fault = None;
+    let results = each_row(path, |row| {
+        if fault.is_none() && !by_case.contains_key(&row.case) {
+            match features_of(&facts.op, &row) {
+                Ok(found) => drop(by_case.insert(row.case.clone(), found)),
+                Err(source) => fault = Some((row.case.clone(), source)),
+            }
         }
-        let case = Case { op: facts.op.clone(), id: row.case.clone(), fields: IndexMapHash(row.case_fields.clone()) };
-        let found = features(&case).map_err(|source| LoadError::Case {
-            path: path.into(),
-            case: row.case.clone(),
-            source: source.into(),
-        })?;
-        by_case.insert(row.case.clone(), found.into_iter().collect());
+        findings.push(&row);
+    })?;
+    if let Some((case, source)) = fault {
+        return Err(LoadError::Case { path: path.into(), case, source: source.into() });
     }
+    let no_provenance = || LoadError::NoProvenance { path: path.into(), sweep: sweep.to_owned() };
+    let provenance = results.provenance.ok_or_else(no_provenance)?;
+    let device = &provenance.device;
     Ok(SweepResults {
         device: folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default(),
         sweep: sweep.to_owned(),
-        complete: set.is_complete(),
+        complete: results.complete,
         finished: provenance.finished.clone(),
         identity: DeviceIdentity {
             vendor_id: device.vendor_id,
@@ -159,6 +161,11 @@ fn sweep_results(folder: &Path, sweep: &str, path: &Path) -> Result<SweepResults
         driver: format!("{} {}", device.driver_name, device.driver_info).trim().to_owned(),
         facts,
         features: by_case,
-        rows: set.rows,
+        rows: findings.finish(),
     })
+}
+
+fn features_of(op: &str, row: &Row) -> Result<CaseFeatures, CaseError> {
+    let case = Case { op: op.to_owned(), id: row.case.clone(), fields: IndexMapHash(row.case_fields.clone()) };
+    Ok(features(&case)?.into_iter().collect())
 }

@@ -8,7 +8,7 @@ use tilesmith::matrix::{AxisChoice, Grid, GridTerm, Phase, Shrink};
 use tilesmith::ops::{Case, IndexMapHash, features};
 use tilesmith::results::facts::FACTS_SCHEMA;
 use tilesmith::results::{Facts, ReferenceFact, Row, VariantFacts};
-use tilesmith::table::{DeviceIdentity, Source};
+use tilesmith::table::{DeviceIdentity, Findings, Source};
 use tilesmith::verify::{Kind, Status, Verdict};
 
 pub const KERNEL: &str = "conv2d_pw";
@@ -34,7 +34,7 @@ impl Sweep {
             finished: "2026-01-01T00:00:00Z".to_owned(),
             identity: self.identity.clone(),
             driver: "driver 1.0".to_owned(),
-            rows: &self.rows,
+            rows: Findings::of(&self.rows).into(),
             facts: &self.facts,
             features: &self.features,
         }
