@@ -48,4 +48,6 @@ pub mod cli;
 
 pub mod beside;
 
+pub mod content_hash;
+
 pub mod exit;

@@ -2,45 +2,18 @@
 //! the modules' interfaces. `UPDATE_EXPECT=1` writes the expectations anew.
 #![cfg(feature = "compile")]
 
+mod case_folders;
+
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use miette::Diagnostic;
 use tilesmith::codegen::cache::Cache;
 use tilesmith::codegen::{CodegenError, Project, duplicates};
-
-const OPS: &[(&str, &[&str])] = &[(
-    "conv2d",
-    &[
-        "c_in",
-        "c_out",
-        "h_in",
-        "w_in",
-        "h_out",
-        "w_out",
-        "kernel_h",
-        "kernel_w",
-        "stride",
-        "padding",
-        "groups",
-        "batch",
-        "activation",
-        "clamp_min",
-        "clamp_max",
-        "stride_1_pad_0",
-    ],
-)];
-
-fn cases() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/codegen");
-    let mut cases: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
-    cases.sort();
-    cases
-}
+use tilesmith::ops::FEATURES;
 
 fn load(dir: &Path, cache: &Path) -> Result<Project, CodegenError> {
-    Ok(Project::load(dir, OPS)?.with_cache(Cache::in_folder(cache)))
+    Ok(Project::load(dir, FEATURES)?.with_cache(Cache::in_folder(cache)))
 }
 
 /// A diagnostic with its help and its related ones, without the folder it lies in.
@@ -98,30 +71,7 @@ fn outcome(dir: &Path) -> Result<String, String> {
 
 #[test]
 fn every_case_comes_out_as_expected() {
-    let mut wrong = Vec::new();
-    let cases = cases();
-    assert!(!cases.is_empty());
-    for case in &cases {
-        let name = case.file_name().unwrap().to_string_lossy().into_owned();
-        let (file, actual) = match outcome(case) {
-            Ok(modules) => ("modules.txt", modules),
-            Err(message) => ("error.txt", message),
-        };
-        if name.starts_with("err_") != (file == "error.txt") {
-            wrong.push(format!("{name}: got {file}:\n{actual}"));
-            continue;
-        }
-        let path = case.join("expected").join(file);
-        if std::env::var_os("UPDATE_EXPECT").is_some() {
-            std::fs::create_dir_all(case.join("expected")).unwrap();
-            std::fs::write(&path, &actual).unwrap();
-        }
-        let expected = std::fs::read_to_string(&path).unwrap_or_default();
-        if expected != actual {
-            wrong.push(format!("{name}: expected\n{expected}\ngot\n{actual}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    case_folders::check("codegen", "modules.txt", outcome);
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -2,21 +2,15 @@
 //! expect a message, the others an expansion. `UPDATE_EXPECT=1` writes the expectations anew.
 #![cfg(feature = "compile")]
 
+mod case_folders;
+
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tilesmith::matrix::{expand, file};
 
 const OPS: &[(&str, &[&str])] =
     &[("conv2d", &["c_in", "c_out", "h_out", "w_out", "batch", "kernel_h", "activation", "stride_1_pad_0"])];
-
-fn cases() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/matrix");
-    let mut cases: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
-    cases.sort();
-    cases
-}
 
 fn outcome(text: &str) -> Result<String, String> {
     let describe = |error: &tilesmith::matrix::document::FileError| {
@@ -42,57 +36,15 @@ fn outcome(text: &str) -> Result<String, String> {
 
 #[test]
 fn every_case_comes_out_as_expected() {
-    let mut wrong = Vec::new();
-    let cases = cases();
-    assert!(!cases.is_empty());
-    for case in &cases {
-        let name = case.file_name().unwrap().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(case.join("variants.yaml")).unwrap();
-        let (file, actual) = match outcome(&text) {
-            Ok(expansion) => ("expansion.txt", expansion),
-            Err(message) => ("error.txt", message),
-        };
-        if name.starts_with("err_") != (file == "error.txt") {
-            wrong.push(format!("{name}: got {file}:\n{actual}"));
-            continue;
-        }
-        let path = case.join("expected").join(file);
-        if std::env::var_os("UPDATE_EXPECT").is_some() {
-            std::fs::create_dir_all(case.join("expected")).unwrap();
-            std::fs::write(&path, &actual).unwrap();
-        }
-        let expected = std::fs::read_to_string(&path).unwrap_or_default();
-        if expected != actual {
-            wrong.push(format!("{name}: expected\n{expected}\ngot\n{actual}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    case_folders::check("matrix", "expansion.txt", |case| {
+        outcome(&std::fs::read_to_string(case.join("variants.yaml")).unwrap())
+    });
 }
 
 #[test]
 fn the_shipped_matrix_expands_to_720_variants() {
-    const CONV2D: &[(&str, &[&str])] = &[(
-        "conv2d",
-        &[
-            "c_in",
-            "c_out",
-            "h_in",
-            "w_in",
-            "h_out",
-            "w_out",
-            "kernel_h",
-            "kernel_w",
-            "stride",
-            "padding",
-            "groups",
-            "batch",
-            "activation",
-            "clamp_min",
-            "clamp_max",
-            "stride_1_pad_0",
-        ],
-    )];
-    let matrix = file::load(Path::new(env!("CARGO_MANIFEST_DIR")), CONV2D).map_err(|e| e.to_string()).unwrap();
+    let matrix =
+        file::load(Path::new(env!("CARGO_MANIFEST_DIR")), tilesmith::ops::FEATURES).map_err(|e| e.to_string()).unwrap();
     let expansion = expand::expand(&matrix.kernels[0]).unwrap();
     let product: usize = matrix.kernels[0].axes.iter().map(|axis| axis.values.len()).product();
     assert_eq!((expansion.variants.len(), expansion.filtered.len()), (720, product - 720));

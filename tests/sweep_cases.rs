@@ -2,6 +2,8 @@
 //! `err_` cases expect a message, the others a selection. `UPDATE_EXPECT=1` writes the expectations anew.
 #![cfg(feature = "compile")]
 
+mod case_folders;
+
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -9,14 +11,6 @@ use std::path::{Path, PathBuf};
 use tilesmith::matrix::Variant;
 use tilesmith::sweep::file;
 use tilesmith::sweep::plan::{self, PlanError};
-
-fn cases() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/sweep");
-    let mut cases: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
-    cases.sort();
-    cases
-}
 
 fn outcome(folder: &Path) -> Result<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -57,30 +51,7 @@ fn outcome(folder: &Path) -> Result<String, String> {
 
 #[test]
 fn every_sweep_file_comes_out_as_expected() {
-    let mut wrong = Vec::new();
-    let cases = cases();
-    assert!(!cases.is_empty());
-    for case in &cases {
-        let name = case.file_name().unwrap().to_string_lossy().into_owned();
-        let (file, actual) = match outcome(case) {
-            Ok(selection) => ("selection.txt", selection),
-            Err(message) => ("error.txt", message),
-        };
-        if name.starts_with("err_") != (file == "error.txt") {
-            wrong.push(format!("{name}: got {file}:\n{actual}"));
-            continue;
-        }
-        let path = case.join("expected").join(file);
-        if std::env::var_os("UPDATE_EXPECT").is_some() {
-            std::fs::create_dir_all(case.join("expected")).unwrap();
-            std::fs::write(&path, &actual).unwrap();
-        }
-        let expected = std::fs::read_to_string(&path).unwrap_or_default();
-        if actual != expected {
-            wrong.push(format!("{name}: expected\n{expected}got\n{actual}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    case_folders::check("sweep", "selection.txt", outcome);
 }
 
 #[test]

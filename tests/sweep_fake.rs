@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use tilesmith::content_hash::short_hash;
 use tilesmith::matrix::{AxisChoice, Binding, Dtype, Grid, GridTerm, Layout, Phase, Role, Shrink, Variant};
 use tilesmith::ops::{Case, IndexMapHash};
 use tilesmith::results::{ResultSet, Row};
@@ -20,7 +21,7 @@ use tilesmith::sweep::supervisor::{Patience, WorkerProgram};
 use tilesmith::verify::{Kind, Status};
 use tilesmith::worker::bundle::{
     Bundle, BundledVariant, Candidate, GivenClass, Harness, MANIFEST_SCHEMA, Manifest, Requirements, Rules,
-    StaticCounts, SweepCase, hash16,
+    StaticCounts, SweepCase,
 };
 
 const N_VARIANTS: usize = 5;
@@ -66,7 +67,7 @@ fn variant(storage: &str, tile: usize) -> Variant {
 fn manifest() -> Manifest {
     let variants: Vec<Variant> = ["f32", "f16"].iter().flat_map(|s| (0..N_VARIANTS).map(|t| variant(s, t))).collect();
     let bundled = |v: Variant| BundledVariant {
-        spirv_hash: hash16(v.name.as_bytes()),
+        spirv_hash: short_hash(v.name.as_bytes()),
         requirements: Requirements {
             features: if v.name.contains("f16") { vec!["storageBuffer16BitAccess".into()] } else { vec![] },
             push_bytes: 16,
@@ -111,13 +112,12 @@ fn manifest() -> Manifest {
         },
         seed: 7,
         harness: {
-            let h = hash16(b"harness");
+            let h = short_hash(b"harness");
             Harness { inspect: h.clone(), canary_arithmetic: h.clone(), canary_bandwidth: h.clone(), dirty_shared: h }
         },
         compiler: "none".into(),
         target_env: "vulkan1.1".into(),
         matrix_hash: "0".into(),
-        notes: IndexMap::new(),
     }
 }
 
@@ -126,8 +126,8 @@ fn bundle_of(mut manifest: Manifest, dir: &Path) -> Bundle {
     let mut files = Vec::new();
     let mut file = |name: &str| {
         let bytes = [name.as_bytes(), &vec![0; (4 - name.len() % 4) % 4]].concat();
-        files.push((hash16(&bytes), bytes.clone()));
-        hash16(&bytes)
+        files.push((short_hash(&bytes), bytes.clone()));
+        short_hash(&bytes)
     };
     for v in &mut manifest.variants {
         v.spirv_hash = file(&v.variant.name);

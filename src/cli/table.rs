@@ -171,7 +171,7 @@ fn summary(made: &Made, check: bool) -> String {
         }
         (_, true, true) => "Up to date.".to_owned(),
         (_, true, false) => format!("Not up to date: {}. Next: `tilesmith table`.", files.join(", ")),
-        (_, false, _) => format!("Wrote {}.\nNext: compile one of them in, and `tilesmith check`.", files.join(", ")),
+        (_, false, _) => format!("Wrote {}.\nNext: compile one of them in.", files.join(", ")),
     };
     let _ = writeln!(out, "{next}\n");
     out

@@ -3,8 +3,8 @@
 
 use super::cache::Cache;
 use super::compiler::{CompileError, Compiler, FLAGS, TARGET_ENV, compiler_version};
-use super::project::short_hash;
 use super::reflection::{Reflection, ReflectionError};
+use crate::content_hash::short_hash;
 
 const SOURCES: [(&str, &str); 4] = [
     ("inspect", include_str!("harness/inspect.comp")),

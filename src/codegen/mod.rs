@@ -20,5 +20,5 @@ pub mod templates;
 
 pub use compiler::{FLAGS, TARGET_ENV, compiler_version};
 pub use failure::{CompileErrors, VariantFailure};
-pub use project::{CodegenError, Module, Progress, Project, duplicates, short_hash};
+pub use project::{CodegenError, Module, Progress, Project, duplicates};
 pub use reflection::Reflection;

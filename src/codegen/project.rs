@@ -16,6 +16,7 @@ use super::interface::differences;
 use super::reflection::Reflection;
 use super::scope::{self, Uses};
 use super::templates::{Templates, UnreadableTemplate};
+use crate::content_hash::short_hash;
 use crate::matrix::document::FileError;
 use crate::matrix::{
     Expansion, Kernel, Matrix, MatrixError, OpFeatures, Requirements, StaticCounts, Variant, expand, file,
@@ -83,11 +84,6 @@ pub struct Module {
 /// `1 problem`, `2 problems`.
 pub(super) fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
-}
-
-/// First 16 hex digits of blake3.
-pub fn short_hash(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().as_str()[..16].to_string()
 }
 
 /// Called with the number of variants done and of all, from several threads.

@@ -2,9 +2,10 @@
 //! its device. The judgement is [`crate::verify`]'s; here it is asked once for each case and candidate.
 
 use crate::gpu::Capabilities;
+use crate::ops::layout::GUARD_TILE;
 use crate::verify::Verdict;
 use crate::verify::applicability::of_candidate;
-use crate::worker::bundle::{GUARD_TILE, Manifest};
+use crate::worker::bundle::Manifest;
 
 /// `None` where the candidate can be tried.
 pub fn misfit(manifest: &Manifest, device: &Capabilities, case: usize, candidate: usize) -> Option<Verdict> {

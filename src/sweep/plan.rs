@@ -298,7 +298,6 @@ pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, 
         compiler: codegen::compiler_version(),
         target_env: codegen::TARGET_ENV.to_owned(),
         matrix_hash: project.matrix_hash(),
-        notes: IndexMap::new(),
     };
     let mut spirv: IndexMap<String, Vec<u8>> = modules.into_iter().map(|m| (m.spirv_hash, m.spirv_bytes)).collect();
     for module in harness.modules() {

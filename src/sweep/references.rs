@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::beside;
 use crate::codegen::cache::Cache;
-use crate::codegen::short_hash;
+use crate::content_hash::short_hash;
 use crate::matrix::Dtype;
 use crate::ops::case::Conv2dShape;
 use crate::ops::conv2d::{ReferenceError, exact_hash};

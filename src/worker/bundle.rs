@@ -7,15 +7,12 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::beside;
+use crate::content_hash::short_hash;
 use crate::matrix::{PushField, Shrink, SpecConst, Variant};
 pub use crate::matrix::{Requirements, StaticCounts};
 use crate::ops::Case;
 
 pub const MANIFEST_SCHEMA: u32 = 1;
-
-/// The largest tile of any variant on any axis, in pixels or texels: how far a stray access of a tile may reach, and so how
-/// much the worker allocates beyond a tensor. The sweep judges limits by the same sizes.
-pub const GUARD_TILE: u32 = 8;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -40,9 +37,6 @@ pub struct Manifest {
     pub target_env: String,
     /// blake3 of everything the variants come from: YAML, templates, flags.
     pub matrix_hash: String,
-    /// Size in bytes of each SPIR-V file by hash is not stored: the hash itself is checked on load.
-    #[serde(default)]
-    pub notes: IndexMap<String, String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -156,11 +150,6 @@ pub enum BundleError {
     Write { path: PathBuf, source: std::io::Error },
 }
 
-/// First 16 hex digits of blake3.
-pub fn hash16(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex()[..16].to_owned()
-}
-
 impl Manifest {
     /// Every SPIR-V hash that the manifest names, without repeats.
     pub fn spirv_hashes(&self) -> Vec<&str> {
@@ -173,13 +162,13 @@ impl Manifest {
         hashes
     }
 
-    /// [`hash16`] of what is asked. How long compiling took is not part of it: planned again from the cache, a sweep is the same.
+    /// [`short_hash`] of what is asked. How long compiling took is not part of it: planned again from the cache, a sweep is the same.
     fn identity(&self, path: &Path) -> Result<String, BundleError> {
         let mut asked = self.clone();
         asked.variants.iter_mut().for_each(|v| v.compile_ms = None);
         let text =
             serde_json::to_vec(&asked).map_err(|source| BundleError::Manifest { path: path.to_path_buf(), source })?;
-        Ok(hash16(&text))
+        Ok(short_hash(&text))
     }
 
     fn check_indices(&self, path: &Path) -> Result<(), BundleError> {
@@ -211,7 +200,7 @@ impl Bundle {
         std::fs::create_dir_all(&spirv_dir).map_err(|source| BundleError::Write { path: spirv_dir.clone(), source })?;
         for (hash, bytes) in spirv {
             let path = spirv_dir.join(format!("{hash}.spv"));
-            let found = hash16(bytes);
+            let found = short_hash(bytes);
             if found != hash {
                 return Err(BundleError::Damaged { path, found });
             }
@@ -252,7 +241,7 @@ impl Bundle {
     pub fn spirv(&self, hash: &str) -> Result<Vec<u32>, BundleError> {
         let path = self.dir.join(SPIRV_DIR).join(format!("{hash}.spv"));
         let bytes = std::fs::read(&path).map_err(|source| BundleError::MissingSpirv { path: path.clone(), source })?;
-        let found = hash16(&bytes);
+        let found = short_hash(&bytes);
         if found != hash || bytes.len() % 4 != 0 {
             return Err(BundleError::Damaged { path, found });
         }

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use crate::gpu::{Buffer, Commands, DescriptorSets, Device, GpuError, Image, ImageFormat, Memory, Pipeline, Resource};
 use crate::matrix::{Binding, Dtype, Layout, Padding, Role};
 use crate::ops::case::Conv2dShape;
-use crate::ops::layout::{Allocation, GuardSize, Lanes, POISON};
+use crate::ops::layout::{Allocation, GUARD_TILE, GuardSize, Lanes, POISON};
 use crate::ops::{Case, Family, Fields, Operands};
 
 use super::bench::BenchError;
-use super::bundle::GUARD_TILE;
 use super::constants;
 use super::harness::{Harness, Region};
 use super::session::Context;
