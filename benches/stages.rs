@@ -24,7 +24,7 @@ const RENDER_GOAL_S: f64 = 0.1;
 const SECOND_CHECK_GOAL_S: f64 = 1.0;
 const PEAK_GOAL_BYTES: u64 = 200_000_000;
 /// As in `sweeps/quick.yaml`.
-const COVER_MAX: usize = 112;
+const COVER_MAX: usize = 66;
 /// Long enough for the fake device to get through all of pw57's verdicts and into its rounds.
 const SWEEP_WALL: &str = "20s";
 /// A peak is read from a living process alone: what grows in the last of these is missed.

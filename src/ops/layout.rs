@@ -76,6 +76,13 @@ pub struct GuardSize {
 /// with it, and the worker allocates with it.
 pub const GUARD_TILE: u32 = 8;
 
+/// At least `extent`, and no power of two below 256, the smallest limit that Vulkan allows a device to have. lavapipe compiles a
+/// shader anew for each combination of image extents that are one and that are not (0.4 to 0.8 s for a large tile); with
+/// guards of free size, one compilation serves every shape.
+fn uneven(extent: u64) -> u64 {
+    extent + u64::from(extent < 256 && extent.is_power_of_two())
+}
+
 /// A tensor's place in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allocation {
@@ -129,8 +136,8 @@ impl Allocation {
             let texel_bytes = 4 * dtype.size_bytes() as u64;
             let leading = offset_align_bytes.max(LEADING_GUARD_BYTES).div_ceil(texel_bytes);
             match layout {
-                Layout::Tex3dC4 => allocated = logical.map(|extent| extent + tile),
-                Layout::Tex2dOc4Ic4 => allocated = [logical[0] + 4 * tile, logical[1] + tile, 1],
+                Layout::Tex3dC4 => allocated = logical.map(|extent| uneven(extent + tile)),
+                Layout::Tex2dOc4Ic4 => allocated = [uneven(logical[0] + 4 * tile), uneven(logical[1] + tile), 1],
                 // A tile that starts in the last row of pixels, or of k, ends at most `tile` rows further.
                 Layout::BufC4 => allocated[0] += leading + product([tile, d3 + 1, d1.div_ceil(4), 1])?,
                 Layout::BufOc4Ic4 => allocated[0] += leading + product([tile, 4, d0.div_ceil(4), 1])?,
