@@ -160,7 +160,7 @@ struct DeviceRule {
   std::uint32_t subgroup_size;
 };
 
-inline constexpr AxisValue a0[] = {{"bounds", "clamped_kcheck"}, {"kstep", "4"}, {"pixels", "block"}, {"tile", "1x1x4"}, {"weights", "buf"}};
+inline constexpr AxisValue a0[] = {{"bounds", "clamped"}, {"kstep", "8"}, {"pixels", "block"}, {"tile", "1x1x4"}, {"weights", "buf"}};
 inline constexpr std::size_t a1[] = {3};
 inline constexpr Term a2[] = {{{a1, 1}, 4u}};
 inline constexpr std::size_t a3[] = {15};
@@ -169,257 +169,254 @@ inline constexpr std::size_t a5[] = {8};
 inline constexpr std::size_t a6[] = {1};
 inline constexpr Term a7[] = {{{a5, 1}, 1u}, {{a6, 1}, 1u}};
 inline constexpr std::string_view a8[] = {"shaderFloat16", "storageBuffer16BitAccess"};
-inline constexpr AxisValue a9[] = {{"bounds", "guarded"}, {"kstep", "4"}, {"pixels", "flat"}, {"tile", "1x1x4"}, {"weights", "tex2d"}};
-inline constexpr std::size_t a10[] = {15, 8};
-inline constexpr Term a11[] = {{{a10, 2}, 1u}};
-inline constexpr Term a12[] = {{{a6, 1}, 1u}};
-inline constexpr AxisValue a13[] = {{"bounds", "clamped_kcheck"}, {"kstep", "8"}, {"pixels", "block"}, {"tile", "4x1x4"}, {"weights", "tex2d"}};
-inline constexpr Term a14[] = {{{a3, 1}, 4u}};
-inline constexpr AxisValue a15[] = {{"bounds", "clamped_kcheck"}, {"kstep", "8"}, {"pixels", "block"}, {"tile", "4x2x8"}, {"weights", "tex2d"}};
-inline constexpr Term a16[] = {{{a1, 1}, 8u}};
-inline constexpr Term a17[] = {{{a5, 1}, 2u}, {{a6, 1}, 1u}};
-inline constexpr AxisValue a18[] = {{"bounds", "clamped"}, {"kstep", "8"}, {"pixels", "block"}, {"tile", "1x1x4"}, {"weights", "buf"}};
-inline constexpr std::string_view a19[] = {"storageBuffer16BitAccess"};
-inline constexpr AxisValue a20[] = {{"bounds", "clamped"}, {"kstep", "4"}, {"pixels", "flat"}, {"tile", "4x2x8"}, {"weights", "tex2d"}};
-inline constexpr Term a21[] = {{{a10, 2}, 8u}};
-inline constexpr AxisValue a22[] = {{"bounds", "clamped_kcheck"}, {"kstep", "4"}, {"pixels", "flat"}, {"tile", "4x1x4"}, {"weights", "buf"}};
-inline constexpr Term a23[] = {{{a10, 2}, 4u}};
-inline constexpr AxisValue a24[] = {{"bounds", "guarded"}, {"kstep", "4"}, {"pixels", "block"}, {"tile", "4x2x8"}, {"weights", "buf"}};
+inline constexpr AxisValue a9[] = {{"bounds", "clamped_kcheck"}, {"kstep", "8"}, {"pixels", "flat"}, {"tile", "4x2x8"}, {"weights", "buf"}};
+inline constexpr Term a10[] = {{{a1, 1}, 8u}};
+inline constexpr std::size_t a11[] = {15, 8};
+inline constexpr Term a12[] = {{{a11, 2}, 8u}};
+inline constexpr Term a13[] = {{{a6, 1}, 1u}};
+inline constexpr AxisValue a14[] = {{"bounds", "guarded"}, {"kstep", "4"}, {"pixels", "flat"}, {"tile", "1x1x4"}, {"weights", "tex2d"}};
+inline constexpr Term a15[] = {{{a11, 2}, 1u}};
+inline constexpr AxisValue a16[] = {{"bounds", "clamped_kcheck"}, {"kstep", "8"}, {"pixels", "block"}, {"tile", "4x1x4"}, {"weights", "tex2d"}};
+inline constexpr Term a17[] = {{{a3, 1}, 4u}};
+inline constexpr std::string_view a18[] = {"storageBuffer16BitAccess"};
+inline constexpr AxisValue a19[] = {{"bounds", "clamped"}, {"kstep", "4"}, {"pixels", "flat"}, {"tile", "4x2x8"}, {"weights", "tex2d"}};
+inline constexpr AxisValue a20[] = {{"bounds", "clamped"}, {"kstep", "8"}, {"pixels", "flat"}, {"tile", "1x1x4"}, {"weights", "buf"}};
+inline constexpr AxisValue a21[] = {{"bounds", "clamped_kcheck"}, {"kstep", "4"}, {"pixels", "flat"}, {"tile", "4x1x4"}, {"weights", "buf"}};
+inline constexpr Term a22[] = {{{a11, 2}, 4u}};
+inline constexpr AxisValue a23[] = {{"bounds", "guarded"}, {"kstep", "4"}, {"pixels", "block"}, {"tile", "4x2x8"}, {"weights", "buf"}};
+inline constexpr Term a24[] = {{{a5, 1}, 2u}, {{a6, 1}, 1u}};
 inline constexpr AxisValue a25[] = {{"bounds", "clamped"}, {"kstep", "4"}, {"pixels", "block"}, {"tile", "4x2x8"}, {"weights", "buf"}};
-inline constexpr AxisValue a26[] = {{"bounds", "clamped"}, {"kstep", "4"}, {"pixels", "block"}, {"tile", "1x1x4"}, {"weights", "tex2d"}};
-inline constexpr AxisValue a27[] = {{"bounds", "clamped"}, {"kstep", "4"}, {"pixels", "flat"}, {"tile", "2x2x8"}, {"weights", "tex2d"}};
-inline constexpr AxisValue a28[] = {{"bounds", "clamped_kcheck"}, {"kstep", "4"}, {"pixels", "flat"}, {"tile", "2x2x8"}, {"weights", "tex2d"}};
-inline constexpr AxisValue a29[] = {{"bounds", "clamped"}, {"kstep", "8"}, {"pixels", "flat"}, {"tile", "4x1x4"}, {"weights", "tex2d"}};
-inline constexpr AxisValue a30[] = {{"bounds", "guarded"}, {"kstep", "4"}, {"pixels", "flat"}, {"tile", "4x2x8"}, {"weights", "tex2d"}};
-inline constexpr AxisValue a31[] = {{"bounds", "guarded"}, {"kstep", "8"}, {"pixels", "flat"}, {"tile", "1x1x4"}, {"weights", "buf"}};
-inline constexpr AxisValue a32[] = {{"bounds", "clamped"}, {"kstep", "4"}, {"pixels", "block"}, {"tile", "4x2x8"}, {"weights", "tex2d"}};
-inline constexpr AxisValue a33[] = {{"weights", "tex2d"}};
-inline constexpr Pack a34[] = {{{}, {a33, 1}, {}, 1}};
-inline constexpr Pack a35[] = {{{}, {a33, 1}, {}, 5}};
-inline constexpr Pack a36[] = {{{}, {a33, 1}, {}, 10}};
-inline constexpr Pack a37[] = {{{}, {a33, 1}, {}, 13}};
-inline constexpr Pack a38[] = {{{}, {a33, 1}, {}, 15}};
-inline constexpr Pack a39[] = {{{}, {a33, 1}, {}, 22}};
-inline constexpr std::size_t a40[] = {15, 8, 1};
-inline constexpr Condition a41[] = {{{a40, 3}, true, 129u}};
-inline constexpr Condition a42[] = {{{a40, 3}, false, 129u}};
-inline constexpr Condition a43[] = {{{a1, 1}, true, 21u}};
-inline constexpr Rule a44[] = {{{a41, 1}, 3, {}}, {{a42, 1}, 2, {a1, 1}}};
-inline constexpr Condition a45[] = {{{a1, 1}, false, 21u}};
-inline constexpr AxisValue a46[] = {{"weights", "buf"}};
-inline constexpr Rule a47[] = {{{}, 0, {}}};
-inline constexpr Pack a48[] = {{{a43, 1}, {a33, 1}, {a44, 2}, 1}, {{a45, 1}, {a46, 1}, {a47, 1}, 0}};
-inline constexpr Rule a49[] = {{{}, 6, {}}};
+inline constexpr AxisValue a26[] = {{"bounds", "clamped"}, {"kstep", "4"}, {"pixels", "flat"}, {"tile", "2x2x8"}, {"weights", "buf"}};
+inline constexpr AxisValue a27[] = {{"bounds", "clamped"}, {"kstep", "4"}, {"pixels", "block"}, {"tile", "1x1x4"}, {"weights", "tex2d"}};
+inline constexpr AxisValue a28[] = {{"bounds", "clamped"}, {"kstep", "4"}, {"pixels", "flat"}, {"tile", "2x2x8"}, {"weights", "tex2d"}};
+inline constexpr AxisValue a29[] = {{"bounds", "clamped"}, {"kstep", "4"}, {"pixels", "block"}, {"tile", "4x2x8"}, {"weights", "tex2d"}};
+inline constexpr AxisValue a30[] = {{"weights", "tex2d"}};
+inline constexpr Pack a31[] = {{{}, {a30, 1}, {}, 2}};
+inline constexpr Pack a32[] = {{{}, {a30, 1}, {}, 5}};
+inline constexpr Pack a33[] = {{{}, {a30, 1}, {}, 10}};
+inline constexpr Pack a34[] = {{{}, {a30, 1}, {}, 12}};
+inline constexpr Pack a35[] = {{{}, {a30, 1}, {}, 15}};
+inline constexpr Pack a36[] = {{{}, {a30, 1}, {}, 18}};
+inline constexpr std::size_t a37[] = {15, 8, 1};
+inline constexpr Condition a38[] = {{{a37, 3}, true, 17u}};
+inline constexpr Condition a39[] = {{{a37, 3}, false, 17u}};
+inline constexpr std::size_t a40[] = {2};
+inline constexpr Condition a41[] = {{{a40, 1}, true, 25u}};
+inline constexpr AxisValue a42[] = {{"weights", "buf"}};
+inline constexpr Rule a43[] = {{{a38, 1}, 1, {}}, {{a39, 1}, 0, {}}};
+inline constexpr Condition a44[] = {{{a40, 1}, false, 25u}};
+inline constexpr Rule a45[] = {{{}, 3, {}}};
+inline constexpr Pack a46[] = {{{a41, 1}, {a42, 1}, {a43, 2}, 0}, {{a44, 1}, {a30, 1}, {a45, 1}, 2}};
+inline constexpr Condition a47[] = {{{a1, 1}, true, 21u}};
+inline constexpr Rule a48[] = {{{}, 6, {}}};
+inline constexpr Condition a49[] = {{{a1, 1}, false, 21u}};
 inline constexpr Rule a50[] = {{{}, 4, {}}};
-inline constexpr Pack a51[] = {{{a43, 1}, {a33, 1}, {a49, 1}, 5}, {{a45, 1}, {a46, 1}, {a50, 1}, 4}};
-inline constexpr Condition a52[] = {{{a40, 3}, true, 9u}, {{a40, 3}, false, 129u}};
-inline constexpr Condition a53[] = {{{a40, 3}, false, 9u}};
-inline constexpr Rule a54[] = {{{a41, 1}, 9, {}}, {{a52, 2}, 8, {}}, {{a53, 1}, 7, {}}};
-inline constexpr Pack a55[] = {{{}, {a46, 1}, {a54, 3}, 8}};
-inline constexpr Condition a56[] = {{{a40, 3}, true, 9u}};
-inline constexpr Rule a57[] = {{{a56, 1}, 12, {}}, {{a53, 1}, 11, {}}};
-inline constexpr Pack a58[] = {{{}, {a46, 1}, {a57, 2}, 12}};
-inline constexpr std::size_t a59[] = {18};
-inline constexpr Rule a60[] = {{{a41, 1}, 19, {a59, 1}}, {{a52, 2}, 18, {}}, {{a53, 1}, 14, {}}};
-inline constexpr Pack a61[] = {{{}, {a33, 1}, {a60, 3}, 15}};
-inline constexpr Rule a62[] = {{{}, 24, {}}};
-inline constexpr Rule a63[] = {{{}, 20, {}}};
-inline constexpr Pack a64[] = {{{a43, 1}, {a33, 1}, {a62, 1}, 22}, {{a45, 1}, {a46, 1}, {a63, 1}, 20}};
-inline constexpr std::size_t a65[] = {17};
-inline constexpr Rule a66[] = {{{a41, 1}, 17, {}}, {{a52, 2}, 16, {a65, 1}}, {{a53, 1}, 14, {}}};
-inline constexpr Pack a67[] = {{{}, {a33, 1}, {a66, 3}, 15}};
-inline constexpr Rule a68[] = {{{a56, 1}, 23, {}}, {{a53, 1}, 21, {}}};
-inline constexpr Pack a69[] = {{{}, {a33, 1}, {a68, 2}, 22}};
-inline constexpr std::uint32_t a70[] = {4203};
-inline constexpr std::uint32_t a71[] = {26};
-inline constexpr std::string_view a72[] = {"m1"};
-inline constexpr std::string_view a73[] = {"m2"};
-inline constexpr std::string_view a74[] = {"m3"};
-inline constexpr std::string_view a75[] = {"m4"};
-inline constexpr std::string_view a76[] = {"m5"};
-inline constexpr std::string_view a77[] = {"a1#", "a2#"};
-inline constexpr std::uint32_t a78[] = {65541};
-inline constexpr std::uint32_t a79[] = {13};
-inline constexpr std::uint32_t a80[] = {6880};
-inline constexpr std::uint32_t a81[] = {10};
-inline constexpr std::uint32_t a82[] = {20803};
-inline constexpr std::string_view a83[] = {"adreno (tm) 702", "adreno(tm) 702"};
-inline constexpr std::string_view a84[] = {"adreno (tm) 5##", "adreno(tm) 5##"};
-inline constexpr std::string_view a85[] = {"adreno (tm) 6##", "adreno(tm) 6##"};
-inline constexpr std::string_view a86[] = {"adreno (tm) 7##", "adreno(tm) 7##"};
-inline constexpr std::string_view a87[] = {"adreno (tm) 8##", "adreno(tm) 8##"};
-inline constexpr std::string_view a88[] = {"adreno(tm) x1", "adreno (tm) x1", "x1-##"};
-inline constexpr std::string_view a89[] = {"adreno(tm) x2", "adreno (tm) x2", "x2-##"};
-inline constexpr std::uint32_t a90[] = {5045};
-inline constexpr std::string_view a91[] = {"mali-t###"};
-inline constexpr std::string_view a92[] = {"g71", "g72", "g76", "g31", "g51", "g52"};
-inline constexpr std::string_view a93[] = {"g57", "g68", "g77", "g78", "g310", "g510", "g610", "g710", "g615", "g715"};
-inline constexpr std::string_view a94[] = {"g620", "g720", "g625", "g725", "g925", "mali-g1"};
-inline constexpr std::uint32_t a95[] = {4112};
-inline constexpr std::string_view a96[] = {"rogue"};
-inline constexpr std::string_view a97[] = {"a-series", "axe", "axm", "axt"};
-inline constexpr std::string_view a98[] = {"b-series", "bxe", "bxm", "bxs", "bxt"};
-inline constexpr std::string_view a99[] = {"c-series", "cxt", "cxm"};
-inline constexpr std::string_view a100[] = {"d-series", "dxt", "dxd"};
-inline constexpr std::uint32_t a101[] = {4318};
-inline constexpr std::string_view a102[] = {"b100", "b200", "b300", "gb200", "gb300"};
-inline constexpr std::string_view a103[] = {"rtx 50##", "blackwell", "gb10"};
-inline constexpr std::string_view a104[] = {"h100", "h200", "h800", "h20", "gh200"};
-inline constexpr std::string_view a105[] = {"orin"};
-inline constexpr std::string_view a106[] = {"rtx 40##", "ada generation", "ada", "l4", "l40", "l20", "l2"};
-inline constexpr std::string_view a107[] = {"a100", "a800", "a30"};
-inline constexpr std::string_view a108[] = {"rtx 30##", "rtx a####", "rtx a###", "rtx 2050", "a10", "a10g", "a16", "a40", "a2"};
-inline constexpr std::string_view a109[] = {"rtx 20##", "gtx 16##", "mx4##", "mx5##", "t4", "t4g", "t4##", "t6##", "t1000", "t2000", "quadro rtx", "titan rtx"};
-inline constexpr std::string_view a110[] = {"v100", "gv100", "titan v", "xavier"};
-inline constexpr std::string_view a111[] = {"gtx 10##", "gt 10##", "mx1##", "mx2##", "mx3##", "p100", "p40", "p4", "quadro p####", "titan x", "titan xp"};
-inline constexpr std::string_view a112[] = {"gtx 9##", "gtx 7##", "quadro m####", "m40", "m60"};
-inline constexpr std::uint32_t a113[] = {4098};
-inline constexpr std::string_view a114[] = {"mi3##", "mi3##a", "mi3##x", "gfx94#"};
-inline constexpr std::string_view a115[] = {"mi2##", "gfx90a"};
-inline constexpr std::string_view a116[] = {"mi100", "arcturus", "gfx908"};
-inline constexpr std::string_view a117[] = {"rx 9###", "navi4#", "gfx120#", "r9###"};
-inline constexpr std::string_view a118[] = {"gfx115#", "8##m", "8###s", "strix"};
-inline constexpr std::string_view a119[] = {"rx 7###", "navi3#", "gfx110#", "phoenix", "7##m", "w7###"};
-inline constexpr std::string_view a120[] = {"rx 6###", "navi2#", "gfx103#", "rembrandt", "vangogh", "raphael", "6##m", "w6###"};
-inline constexpr std::string_view a121[] = {"rx 5###", "navi1#", "gfx101#", "w5###"};
-inline constexpr std::string_view a122[] = {"vega", "vega##", "polaris##", "renoir", "raven", "raven2", "rx 4##", "rx 5##"};
-inline constexpr std::uint32_t a123[] = {3};
-inline constexpr std::uint32_t a124[] = {5197};
-inline constexpr std::string_view a125[] = {"xclipse 9##"};
-inline constexpr std::string_view a126[] = {"xclipse 5##"};
-inline constexpr std::uint32_t a127[] = {32902};
-inline constexpr std::string_view a128[] = {"arc(tm) b###", "arc b###", "bmg", "lnl", "lunar lake", "arc(tm) 1##v"};
-inline constexpr std::string_view a129[] = {"arc(tm) a###", "arc a###", "dg2"};
-inline constexpr std::string_view a130[] = {"mtl", "arl", "arc(tm) graphics", "meteor lake"};
-inline constexpr std::string_view a131[] = {"tgl", "iris(r) xe", "dg1", "adl", "rpl", "uhd graphics 7##"};
-inline constexpr std::string_view a132[] = {"icl", "jsl", "ehl"};
-inline constexpr std::string_view a133[] = {"skl", "kbl", "cfl", "cml", "glk", "apl", "bxt", "hd graphics 5##", "hd graphics 6##", "iris plus"};
-inline constexpr std::uint32_t a134[] = {5348};
-inline constexpr std::string_view a135[] = {"v3d 4"};
-inline constexpr std::string_view a136[] = {"v3d 7"};
+inline constexpr Pack a51[] = {{{a47, 1}, {a30, 1}, {a48, 1}, 5}, {{a49, 1}, {a42, 1}, {a50, 1}, 4}};
+inline constexpr Condition a52[] = {{{a37, 3}, true, 129u}};
+inline constexpr Condition a53[] = {{{a37, 3}, true, 9u}, {{a37, 3}, false, 129u}};
+inline constexpr Condition a54[] = {{{a37, 3}, false, 9u}};
+inline constexpr Rule a55[] = {{{a52, 1}, 9, {}}, {{a53, 2}, 8, {}}, {{a54, 1}, 7, {}}};
+inline constexpr Pack a56[] = {{{}, {a42, 1}, {a55, 3}, 8}};
+inline constexpr Rule a57[] = {{{}, 11, {}}};
+inline constexpr Rule a58[] = {{{}, 12, {}}};
+inline constexpr Pack a59[] = {{{a47, 1}, {a42, 1}, {a57, 1}, 11}, {{a49, 1}, {a30, 1}, {a58, 1}, 12}};
+inline constexpr Rule a60[] = {{{a38, 1}, 16, {}}, {{a39, 1}, 14, {}}};
+inline constexpr Rule a61[] = {{{}, 13, {}}};
+inline constexpr Pack a62[] = {{{a41, 1}, {a30, 1}, {a60, 2}, 15}, {{a44, 1}, {a42, 1}, {a61, 1}, 13}};
+inline constexpr Condition a63[] = {{{a37, 3}, true, 9u}};
+inline constexpr Rule a64[] = {{{a63, 1}, 20, {}}, {{a54, 1}, 17, {}}};
+inline constexpr Pack a65[] = {{{}, {a30, 1}, {a64, 2}, 18}};
+inline constexpr std::size_t a66[] = {14};
+inline constexpr Rule a67[] = {{{a63, 1}, 16, {a66, 1}}, {{a54, 1}, 14, {}}};
+inline constexpr Pack a68[] = {{{}, {a30, 1}, {a67, 2}, 15}};
+inline constexpr Rule a69[] = {{{a63, 1}, 19, {}}, {{a54, 1}, 17, {}}};
+inline constexpr Pack a70[] = {{{}, {a30, 1}, {a69, 2}, 18}};
+inline constexpr std::uint32_t a71[] = {4203};
+inline constexpr std::uint32_t a72[] = {26};
+inline constexpr std::string_view a73[] = {"m1"};
+inline constexpr std::string_view a74[] = {"m2"};
+inline constexpr std::string_view a75[] = {"m3"};
+inline constexpr std::string_view a76[] = {"m4"};
+inline constexpr std::string_view a77[] = {"m5"};
+inline constexpr std::string_view a78[] = {"a1#", "a2#"};
+inline constexpr std::uint32_t a79[] = {65541};
+inline constexpr std::uint32_t a80[] = {13};
+inline constexpr std::uint32_t a81[] = {6880};
+inline constexpr std::uint32_t a82[] = {10};
+inline constexpr std::uint32_t a83[] = {20803};
+inline constexpr std::string_view a84[] = {"adreno (tm) 702", "adreno(tm) 702"};
+inline constexpr std::string_view a85[] = {"adreno (tm) 5##", "adreno(tm) 5##"};
+inline constexpr std::string_view a86[] = {"adreno (tm) 6##", "adreno(tm) 6##"};
+inline constexpr std::string_view a87[] = {"adreno (tm) 7##", "adreno(tm) 7##"};
+inline constexpr std::string_view a88[] = {"adreno (tm) 8##", "adreno(tm) 8##"};
+inline constexpr std::string_view a89[] = {"adreno(tm) x1", "adreno (tm) x1", "x1-##"};
+inline constexpr std::string_view a90[] = {"adreno(tm) x2", "adreno (tm) x2", "x2-##"};
+inline constexpr std::uint32_t a91[] = {5045};
+inline constexpr std::string_view a92[] = {"mali-t###"};
+inline constexpr std::string_view a93[] = {"g71", "g72", "g76", "g31", "g51", "g52"};
+inline constexpr std::string_view a94[] = {"g57", "g68", "g77", "g78", "g310", "g510", "g610", "g710", "g615", "g715"};
+inline constexpr std::string_view a95[] = {"g620", "g720", "g625", "g725", "g925", "mali-g1"};
+inline constexpr std::uint32_t a96[] = {4112};
+inline constexpr std::string_view a97[] = {"rogue"};
+inline constexpr std::string_view a98[] = {"a-series", "axe", "axm", "axt"};
+inline constexpr std::string_view a99[] = {"b-series", "bxe", "bxm", "bxs", "bxt"};
+inline constexpr std::string_view a100[] = {"c-series", "cxt", "cxm"};
+inline constexpr std::string_view a101[] = {"d-series", "dxt", "dxd"};
+inline constexpr std::uint32_t a102[] = {4318};
+inline constexpr std::string_view a103[] = {"b100", "b200", "b300", "gb200", "gb300"};
+inline constexpr std::string_view a104[] = {"rtx 50##", "blackwell", "gb10"};
+inline constexpr std::string_view a105[] = {"h100", "h200", "h800", "h20", "gh200"};
+inline constexpr std::string_view a106[] = {"orin"};
+inline constexpr std::string_view a107[] = {"rtx 40##", "ada generation", "ada", "l4", "l40", "l20", "l2"};
+inline constexpr std::string_view a108[] = {"a100", "a800", "a30"};
+inline constexpr std::string_view a109[] = {"rtx 30##", "rtx a####", "rtx a###", "rtx 2050", "a10", "a10g", "a16", "a40", "a2"};
+inline constexpr std::string_view a110[] = {"rtx 20##", "gtx 16##", "mx4##", "mx5##", "t4", "t4g", "t4##", "t6##", "t1000", "t2000", "quadro rtx", "titan rtx"};
+inline constexpr std::string_view a111[] = {"v100", "gv100", "titan v", "xavier"};
+inline constexpr std::string_view a112[] = {"gtx 10##", "gt 10##", "mx1##", "mx2##", "mx3##", "p100", "p40", "p4", "quadro p####", "titan x", "titan xp"};
+inline constexpr std::string_view a113[] = {"gtx 9##", "gtx 7##", "quadro m####", "m40", "m60"};
+inline constexpr std::uint32_t a114[] = {4098};
+inline constexpr std::string_view a115[] = {"mi3##", "mi3##a", "mi3##x", "gfx94#"};
+inline constexpr std::string_view a116[] = {"mi2##", "gfx90a"};
+inline constexpr std::string_view a117[] = {"mi100", "arcturus", "gfx908"};
+inline constexpr std::string_view a118[] = {"rx 9###", "navi4#", "gfx120#", "r9###"};
+inline constexpr std::string_view a119[] = {"gfx115#", "8##m", "8###s", "strix"};
+inline constexpr std::string_view a120[] = {"rx 7###", "navi3#", "gfx110#", "phoenix", "7##m", "w7###"};
+inline constexpr std::string_view a121[] = {"rx 6###", "navi2#", "gfx103#", "rembrandt", "vangogh", "raphael", "6##m", "w6###"};
+inline constexpr std::string_view a122[] = {"rx 5###", "navi1#", "gfx101#", "w5###"};
+inline constexpr std::string_view a123[] = {"vega", "vega##", "polaris##", "renoir", "raven", "raven2", "rx 4##", "rx 5##"};
+inline constexpr std::uint32_t a124[] = {3};
+inline constexpr std::uint32_t a125[] = {5197};
+inline constexpr std::string_view a126[] = {"xclipse 9##"};
+inline constexpr std::string_view a127[] = {"xclipse 5##"};
+inline constexpr std::uint32_t a128[] = {32902};
+inline constexpr std::string_view a129[] = {"arc(tm) b###", "arc b###", "bmg", "lnl", "lunar lake", "arc(tm) 1##v"};
+inline constexpr std::string_view a130[] = {"arc(tm) a###", "arc a###", "dg2"};
+inline constexpr std::string_view a131[] = {"mtl", "arl", "arc(tm) graphics", "meteor lake"};
+inline constexpr std::string_view a132[] = {"tgl", "iris(r) xe", "dg1", "adl", "rpl", "uhd graphics 7##"};
+inline constexpr std::string_view a133[] = {"icl", "jsl", "ehl"};
+inline constexpr std::string_view a134[] = {"skl", "kbl", "cfl", "cml", "glk", "apl", "bxt", "hd graphics 5##", "hd graphics 6##", "iris plus"};
+inline constexpr std::uint32_t a135[] = {5348};
+inline constexpr std::string_view a136[] = {"v3d 4"};
+inline constexpr std::string_view a137[] = {"v3d 7"};
 
 inline constexpr Row all_rows[] = {
-    {"conv2d_pw_f16_buf_f16_buf_1x1x4_block_4_clamped_kcheck", {a0, 5}, {8u, 16u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {a8, 2}, "bdd4d6fcc84a3543"},
-    {"conv2d_pw_f16_buf_f16_tex2d_1x1x4_flat_4_guarded", {a9, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a11, 1}, List<Term>{a12, 1}}}, {a8, 2}, "5ee22028482fbc00"},
-    {"conv2d_pw_f16_buf_f16_tex2d_4x1x4_block_8_clamped_kcheck", {a13, 5}, {32u, 4u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a14, 1}, List<Term>{a7, 2}}}, {a8, 2}, "41568f1bc63cc0a0"},
-    {"conv2d_pw_f16_buf_f16_tex2d_4x2x8_block_8_clamped_kcheck", {a15, 5}, {64u, 1u, 1u}, true, {{List<Term>{a16, 1}, List<Term>{a14, 1}, List<Term>{a17, 2}}}, {a8, 2}, "c43a05c6d06ba391"},
-    {"conv2d_pw_f16_buf_f32_buf_1x1x4_block_8_clamped", {a18, 5}, {64u, 1u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {a19, 1}, "aa6c8ebb1a955d4b"},
-    {"conv2d_pw_f16_buf_f32_tex2d_1x1x4_flat_4_guarded", {a9, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a11, 1}, List<Term>{a12, 1}}}, {a19, 1}, "e3235f4d95fa9e80"},
-    {"conv2d_pw_f16_buf_f32_tex2d_4x2x8_flat_4_clamped", {a20, 5}, {32u, 4u, 1u}, true, {{List<Term>{a16, 1}, List<Term>{a21, 1}, List<Term>{a12, 1}}}, {a19, 1}, "881880bd94171295"},
-    {"conv2d_pw_f16_tex3d_f16_buf_1x1x4_block_8_clamped", {a18, 5}, {64u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {a8, 2}, "b4f6382b99d30b87"},
-    {"conv2d_pw_f16_tex3d_f16_buf_4x1x4_flat_4_clamped_kcheck", {a22, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a23, 1}, List<Term>{a12, 1}}}, {a8, 2}, "3f9b3181a4343133"},
-    {"conv2d_pw_f16_tex3d_f16_buf_4x2x8_block_4_guarded", {a24, 5}, {8u, 8u, 1u}, true, {{List<Term>{a16, 1}, List<Term>{a14, 1}, List<Term>{a17, 2}}}, {a8, 2}, "d6147da23ee903a5"},
-    {"conv2d_pw_f16_tex3d_f16_tex2d_1x1x4_flat_4_guarded", {a9, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a11, 1}, List<Term>{a12, 1}}}, {a8, 2}, "dbd3b4e74dff81d7"},
-    {"conv2d_pw_f16_tex3d_f32_buf_1x1x4_block_4_clamped_kcheck", {a0, 5}, {8u, 16u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {a19, 1}, "c123c58ed252cb4f"},
-    {"conv2d_pw_f16_tex3d_f32_buf_4x2x8_block_4_clamped", {a25, 5}, {32u, 2u, 1u}, true, {{List<Term>{a16, 1}, List<Term>{a14, 1}, List<Term>{a17, 2}}}, {a19, 1}, "cd9337c7f3f4f1e5"},
-    {"conv2d_pw_f16_tex3d_f32_tex2d_1x1x4_flat_4_guarded", {a9, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a11, 1}, List<Term>{a12, 1}}}, {a19, 1}, "7741f9736d0e0b44"},
-    {"conv2d_pw_f32_buf_f32_tex2d_1x1x4_block_4_clamped", {a26, 5}, {4u, 16u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {}, "dfebf1e66f4521fa"},
-    {"conv2d_pw_f32_buf_f32_tex2d_1x1x4_flat_4_guarded", {a9, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a11, 1}, List<Term>{a12, 1}}}, {}, "070977388a4f2f91"},
-    {"conv2d_pw_f32_buf_f32_tex2d_2x2x8_flat_4_clamped", {a27, 5}, {32u, 8u, 1u}, true, {{List<Term>{a16, 1}, List<Term>{a23, 1}, List<Term>{a12, 1}}}, {}, "df9ac3945d70608c"},
-    {"conv2d_pw_f32_buf_f32_tex2d_2x2x8_flat_4_clamped_kcheck", {a28, 5}, {1u, 64u, 1u}, true, {{List<Term>{a16, 1}, List<Term>{a23, 1}, List<Term>{a12, 1}}}, {}, "3c969ac51d1b7aea"},
-    {"conv2d_pw_f32_buf_f32_tex2d_4x1x4_flat_8_clamped", {a29, 5}, {16u, 4u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a23, 1}, List<Term>{a12, 1}}}, {}, "809f5859dca93f67"},
-    {"conv2d_pw_f32_buf_f32_tex2d_4x2x8_flat_4_guarded", {a30, 5}, {16u, 8u, 1u}, true, {{List<Term>{a16, 1}, List<Term>{a21, 1}, List<Term>{a12, 1}}}, {}, "3c3e8ae21f4f021f"},
-    {"conv2d_pw_f32_tex3d_f32_buf_1x1x4_flat_8_guarded", {a31, 5}, {64u, 1u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a11, 1}, List<Term>{a12, 1}}}, {}, "1393d43a2e5dc96e"},
-    {"conv2d_pw_f32_tex3d_f32_tex2d_1x1x4_block_4_clamped", {a26, 5}, {16u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {}, "ddb35d76c201a552"},
-    {"conv2d_pw_f32_tex3d_f32_tex2d_1x1x4_flat_4_guarded", {a9, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a11, 1}, List<Term>{a12, 1}}}, {}, "c233d375dff190ab"},
-    {"conv2d_pw_f32_tex3d_f32_tex2d_4x2x8_block_4_clamped", {a32, 5}, {4u, 16u, 1u}, true, {{List<Term>{a16, 1}, List<Term>{a14, 1}, List<Term>{a17, 2}}}, {}, "dcdd8a19cfda6e79"},
-    {"conv2d_pw_f32_tex3d_f32_tex2d_4x2x8_block_4_clamped", {a32, 5}, {8u, 16u, 1u}, true, {{List<Term>{a16, 1}, List<Term>{a14, 1}, List<Term>{a17, 2}}}, {}, "dcdd8a19cfda6e79"},
+    {"conv2d_pw_f16_buf_f16_buf_1x1x4_block_8_clamped", {a0, 5}, {16u, 4u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {a8, 2}, "5f5d1b6ea61145da"},
+    {"conv2d_pw_f16_buf_f16_buf_4x2x8_flat_8_clamped_kcheck", {a9, 5}, {16u, 8u, 1u}, true, {{List<Term>{a10, 1}, List<Term>{a12, 1}, List<Term>{a13, 1}}}, {a8, 2}, "86995fadc64e34c8"},
+    {"conv2d_pw_f16_buf_f16_tex2d_1x1x4_flat_4_guarded", {a14, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a15, 1}, List<Term>{a13, 1}}}, {a8, 2}, "5ee22028482fbc00"},
+    {"conv2d_pw_f16_buf_f16_tex2d_4x1x4_block_8_clamped_kcheck", {a16, 5}, {32u, 4u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a17, 1}, List<Term>{a7, 2}}}, {a8, 2}, "41568f1bc63cc0a0"},
+    {"conv2d_pw_f16_buf_f32_buf_1x1x4_block_8_clamped", {a0, 5}, {64u, 1u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {a18, 1}, "aa6c8ebb1a955d4b"},
+    {"conv2d_pw_f16_buf_f32_tex2d_1x1x4_flat_4_guarded", {a14, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a15, 1}, List<Term>{a13, 1}}}, {a18, 1}, "e3235f4d95fa9e80"},
+    {"conv2d_pw_f16_buf_f32_tex2d_4x2x8_flat_4_clamped", {a19, 5}, {32u, 4u, 1u}, true, {{List<Term>{a10, 1}, List<Term>{a12, 1}, List<Term>{a13, 1}}}, {a18, 1}, "881880bd94171295"},
+    {"conv2d_pw_f16_tex3d_f16_buf_1x1x4_flat_8_clamped", {a20, 5}, {16u, 16u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a15, 1}, List<Term>{a13, 1}}}, {a8, 2}, "a4069f38ead50508"},
+    {"conv2d_pw_f16_tex3d_f16_buf_4x1x4_flat_4_clamped_kcheck", {a21, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a22, 1}, List<Term>{a13, 1}}}, {a8, 2}, "3f9b3181a4343133"},
+    {"conv2d_pw_f16_tex3d_f16_buf_4x2x8_block_4_guarded", {a23, 5}, {8u, 8u, 1u}, true, {{List<Term>{a10, 1}, List<Term>{a17, 1}, List<Term>{a24, 2}}}, {a8, 2}, "d6147da23ee903a5"},
+    {"conv2d_pw_f16_tex3d_f16_tex2d_1x1x4_flat_4_guarded", {a14, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a15, 1}, List<Term>{a13, 1}}}, {a8, 2}, "dbd3b4e74dff81d7"},
+    {"conv2d_pw_f16_tex3d_f32_buf_4x2x8_block_4_clamped", {a25, 5}, {32u, 2u, 1u}, true, {{List<Term>{a10, 1}, List<Term>{a17, 1}, List<Term>{a24, 2}}}, {a18, 1}, "cd9337c7f3f4f1e5"},
+    {"conv2d_pw_f16_tex3d_f32_tex2d_1x1x4_flat_4_guarded", {a14, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a15, 1}, List<Term>{a13, 1}}}, {a18, 1}, "7741f9736d0e0b44"},
+    {"conv2d_pw_f32_buf_f32_buf_2x2x8_flat_4_clamped", {a26, 5}, {64u, 8u, 1u}, true, {{List<Term>{a10, 1}, List<Term>{a22, 1}, List<Term>{a13, 1}}}, {}, "35ecd8bc89325f16"},
+    {"conv2d_pw_f32_buf_f32_tex2d_1x1x4_block_4_clamped", {a27, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {}, "dfebf1e66f4521fa"},
+    {"conv2d_pw_f32_buf_f32_tex2d_1x1x4_flat_4_guarded", {a14, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a15, 1}, List<Term>{a13, 1}}}, {}, "070977388a4f2f91"},
+    {"conv2d_pw_f32_buf_f32_tex2d_2x2x8_flat_4_clamped", {a28, 5}, {32u, 8u, 1u}, true, {{List<Term>{a10, 1}, List<Term>{a22, 1}, List<Term>{a13, 1}}}, {}, "df9ac3945d70608c"},
+    {"conv2d_pw_f32_tex3d_f32_tex2d_1x1x4_block_4_clamped", {a27, 5}, {16u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {}, "ddb35d76c201a552"},
+    {"conv2d_pw_f32_tex3d_f32_tex2d_1x1x4_flat_4_guarded", {a14, 5}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a15, 1}, List<Term>{a13, 1}}}, {}, "c233d375dff190ab"},
+    {"conv2d_pw_f32_tex3d_f32_tex2d_4x2x8_block_4_clamped", {a29, 5}, {4u, 16u, 1u}, true, {{List<Term>{a10, 1}, List<Term>{a17, 1}, List<Term>{a24, 2}}}, {}, "dcdd8a19cfda6e79"},
+    {"conv2d_pw_f32_tex3d_f32_tex2d_4x2x8_block_4_clamped", {a29, 5}, {8u, 16u, 1u}, true, {{List<Term>{a10, 1}, List<Term>{a17, 1}, List<Term>{a24, 2}}}, {}, "dcdd8a19cfda6e79"},
 };
-inline constexpr List<Row> rows{all_rows, 25};
+inline constexpr List<Row> rows{all_rows, 21};
 
 inline constexpr Section all_sections[] = {
-    {"any", {{"f16", "buf", "f16"}}, {a34, 1}},
-    {"any", {{"f16", "buf", "f32"}}, {a35, 1}},
-    {"any", {{"f16", "tex3d", "f16"}}, {a36, 1}},
-    {"any", {{"f16", "tex3d", "f32"}}, {a37, 1}},
-    {"any", {{"f32", "buf", "f32"}}, {a38, 1}},
-    {"any", {{"f32", "tex3d", "f32"}}, {a39, 1}},
-    {"google", {{"f32", "buf", "f32"}}, {a38, 1}},
-    {"google", {{"f32", "tex3d", "f32"}}, {a39, 1}},
-    {"lavapipe", {{"f16", "buf", "f16"}}, {a48, 2}},
+    {"any", {{"f16", "buf", "f16"}}, {a31, 1}},
+    {"any", {{"f16", "buf", "f32"}}, {a32, 1}},
+    {"any", {{"f16", "tex3d", "f16"}}, {a33, 1}},
+    {"any", {{"f16", "tex3d", "f32"}}, {a34, 1}},
+    {"any", {{"f32", "buf", "f32"}}, {a35, 1}},
+    {"any", {{"f32", "tex3d", "f32"}}, {a36, 1}},
+    {"google", {{"f32", "buf", "f32"}}, {a35, 1}},
+    {"google", {{"f32", "tex3d", "f32"}}, {a36, 1}},
+    {"lavapipe", {{"f16", "buf", "f16"}}, {a46, 2}},
     {"lavapipe", {{"f16", "buf", "f32"}}, {a51, 2}},
-    {"lavapipe", {{"f16", "tex3d", "f16"}}, {a55, 1}},
-    {"lavapipe", {{"f16", "tex3d", "f32"}}, {a58, 1}},
-    {"lavapipe", {{"f32", "buf", "f32"}}, {a61, 1}},
-    {"lavapipe", {{"f32", "tex3d", "f32"}}, {a64, 2}},
-    {"mesa", {{"f16", "buf", "f16"}}, {a34, 1}},
-    {"mesa", {{"f16", "buf", "f32"}}, {a35, 1}},
-    {"mesa", {{"f16", "tex3d", "f16"}}, {a36, 1}},
-    {"mesa", {{"f16", "tex3d", "f32"}}, {a37, 1}},
-    {"mesa", {{"f32", "buf", "f32"}}, {a38, 1}},
-    {"mesa", {{"f32", "tex3d", "f32"}}, {a39, 1}},
-    {"swiftshader", {{"f32", "buf", "f32"}}, {a67, 1}},
-    {"swiftshader", {{"f32", "tex3d", "f32"}}, {a69, 1}},
+    {"lavapipe", {{"f16", "tex3d", "f16"}}, {a56, 1}},
+    {"lavapipe", {{"f16", "tex3d", "f32"}}, {a59, 2}},
+    {"lavapipe", {{"f32", "buf", "f32"}}, {a62, 2}},
+    {"lavapipe", {{"f32", "tex3d", "f32"}}, {a65, 1}},
+    {"mesa", {{"f16", "buf", "f16"}}, {a31, 1}},
+    {"mesa", {{"f16", "buf", "f32"}}, {a32, 1}},
+    {"mesa", {{"f16", "tex3d", "f16"}}, {a33, 1}},
+    {"mesa", {{"f16", "tex3d", "f32"}}, {a34, 1}},
+    {"mesa", {{"f32", "buf", "f32"}}, {a35, 1}},
+    {"mesa", {{"f32", "tex3d", "f32"}}, {a36, 1}},
+    {"swiftshader", {{"f32", "buf", "f32"}}, {a68, 1}},
+    {"swiftshader", {{"f32", "tex3d", "f32"}}, {a70, 1}},
 };
 inline constexpr List<Section> sections{all_sections, 22};
 
 inline constexpr DeviceRule all_device_rules[] = {
-    {"apple-m1", "apple", {a70, 1}, {a71, 1}, {}, {a72, 1}, 0u},
-    {"apple-m2", "apple", {a70, 1}, {a71, 1}, {}, {a73, 1}, 0u},
-    {"apple-m3", "apple", {a70, 1}, {a71, 1}, {}, {a74, 1}, 0u},
-    {"apple-m4", "apple", {a70, 1}, {a71, 1}, {}, {a75, 1}, 0u},
-    {"apple-m5", "apple", {a70, 1}, {a71, 1}, {}, {a76, 1}, 0u},
-    {"apple-mobile", "apple", {a70, 1}, {a71, 1}, {}, {a77, 2}, 0u},
-    {"apple", "apple", {a70, 1}, {a71, 1}, {}, {}, 0u},
-    {"lavapipe", "mesa", {a78, 1}, {}, {a79, 1}, {}, 0u},
-    {"mesa", "mesa", {a78, 1}, {}, {}, {}, 0u},
-    {"swiftshader", "google", {a80, 1}, {}, {a81, 1}, {}, 0u},
-    {"google", "google", {a80, 1}, {}, {}, {}, 0u},
-    {"adreno-702", "qualcomm", {a82, 1}, {}, {}, {a83, 2}, 0u},
-    {"adreno-5xx", "qualcomm", {a82, 1}, {}, {}, {a84, 2}, 0u},
-    {"adreno-6xx", "qualcomm", {a82, 1}, {}, {}, {a85, 2}, 0u},
-    {"adreno-7xx", "qualcomm", {a82, 1}, {}, {}, {a86, 2}, 0u},
-    {"adreno-8xx", "qualcomm", {a82, 1}, {}, {}, {a87, 2}, 0u},
-    {"adreno-x1", "qualcomm", {a82, 1}, {}, {}, {a88, 3}, 0u},
-    {"adreno-x2", "qualcomm", {a82, 1}, {}, {}, {a89, 3}, 0u},
-    {"qualcomm", "qualcomm", {a82, 1}, {}, {}, {}, 0u},
-    {"mali-midgard", "arm", {a90, 1}, {}, {}, {a91, 1}, 0u},
-    {"mali-bifrost", "arm", {a90, 1}, {}, {}, {a92, 6}, 0u},
-    {"mali-valhall", "arm", {a90, 1}, {}, {}, {a93, 10}, 0u},
-    {"mali-5th-gen", "arm", {a90, 1}, {}, {}, {a94, 6}, 0u},
-    {"arm", "arm", {a90, 1}, {}, {}, {}, 0u},
-    {"powervr-rogue", "imagination", {a95, 1}, {}, {}, {a96, 1}, 0u},
-    {"powervr-a", "imagination", {a95, 1}, {}, {}, {a97, 4}, 0u},
-    {"powervr-b", "imagination", {a95, 1}, {}, {}, {a98, 5}, 0u},
-    {"powervr-c", "imagination", {a95, 1}, {}, {}, {a99, 3}, 0u},
-    {"powervr-d", "imagination", {a95, 1}, {}, {}, {a100, 3}, 0u},
-    {"imagination", "imagination", {a95, 1}, {}, {}, {}, 0u},
-    {"nvidia-blackwell-dc", "nvidia", {a101, 1}, {}, {}, {a102, 5}, 0u},
-    {"nvidia-blackwell", "nvidia", {a101, 1}, {}, {}, {a103, 3}, 0u},
-    {"nvidia-hopper", "nvidia", {a101, 1}, {}, {}, {a104, 5}, 0u},
-    {"nvidia-orin", "nvidia", {a101, 1}, {}, {}, {a105, 1}, 0u},
-    {"nvidia-ada", "nvidia", {a101, 1}, {}, {}, {a106, 7}, 0u},
-    {"nvidia-ampere-dc", "nvidia", {a101, 1}, {}, {}, {a107, 3}, 0u},
-    {"nvidia-ampere", "nvidia", {a101, 1}, {}, {}, {a108, 9}, 0u},
-    {"nvidia-turing", "nvidia", {a101, 1}, {}, {}, {a109, 12}, 0u},
-    {"nvidia-volta", "nvidia", {a101, 1}, {}, {}, {a110, 4}, 0u},
-    {"nvidia-pascal", "nvidia", {a101, 1}, {}, {}, {a111, 11}, 0u},
-    {"nvidia-maxwell", "nvidia", {a101, 1}, {}, {}, {a112, 5}, 0u},
-    {"nvidia", "nvidia", {a101, 1}, {}, {}, {}, 0u},
-    {"amd-cdna3", "amd", {a113, 1}, {}, {}, {a114, 4}, 0u},
-    {"amd-cdna2", "amd", {a113, 1}, {}, {}, {a115, 2}, 0u},
-    {"amd-cdna1", "amd", {a113, 1}, {}, {}, {a116, 3}, 0u},
-    {"amd-rdna4", "amd", {a113, 1}, {}, {}, {a117, 4}, 0u},
-    {"amd-rdna3.5", "amd", {a113, 1}, {}, {}, {a118, 4}, 0u},
-    {"amd-rdna3", "amd", {a113, 1}, {}, {}, {a119, 6}, 0u},
-    {"amd-rdna2", "amd", {a113, 1}, {}, {}, {a120, 8}, 0u},
-    {"amd-rdna1", "amd", {a113, 1}, {}, {}, {a121, 4}, 0u},
-    {"amd-gcn", "amd", {a113, 1}, {}, {}, {a122, 8}, 0u},
-    {"amd-gcn-unnamed", "amd", {a113, 1}, {}, {a123, 1}, {}, 64u},
-    {"amd", "amd", {a113, 1}, {}, {}, {}, 0u},
-    {"xclipse-9xx", "samsung", {a124, 1}, {}, {}, {a125, 1}, 0u},
-    {"xclipse-5xx", "samsung", {a124, 1}, {}, {}, {a126, 1}, 0u},
-    {"samsung", "samsung", {a124, 1}, {}, {}, {}, 0u},
-    {"intel-xe2", "intel", {a127, 1}, {}, {}, {a128, 6}, 0u},
-    {"intel-alchemist", "intel", {a127, 1}, {}, {}, {a129, 3}, 0u},
-    {"intel-xe-lpg", "intel", {a127, 1}, {}, {}, {a130, 4}, 0u},
-    {"intel-xe-lp", "intel", {a127, 1}, {}, {}, {a131, 6}, 0u},
-    {"intel-gen11", "intel", {a127, 1}, {}, {}, {a132, 3}, 0u},
-    {"intel-gen9", "intel", {a127, 1}, {}, {}, {a133, 10}, 0u},
-    {"intel", "intel", {a127, 1}, {}, {}, {}, 0u},
-    {"v3d-4", "broadcom", {a134, 1}, {}, {}, {a135, 1}, 0u},
-    {"v3d-7", "broadcom", {a134, 1}, {}, {}, {a136, 1}, 0u},
-    {"broadcom", "broadcom", {a134, 1}, {}, {}, {}, 0u},
+    {"apple-m1", "apple", {a71, 1}, {a72, 1}, {}, {a73, 1}, 0u},
+    {"apple-m2", "apple", {a71, 1}, {a72, 1}, {}, {a74, 1}, 0u},
+    {"apple-m3", "apple", {a71, 1}, {a72, 1}, {}, {a75, 1}, 0u},
+    {"apple-m4", "apple", {a71, 1}, {a72, 1}, {}, {a76, 1}, 0u},
+    {"apple-m5", "apple", {a71, 1}, {a72, 1}, {}, {a77, 1}, 0u},
+    {"apple-mobile", "apple", {a71, 1}, {a72, 1}, {}, {a78, 2}, 0u},
+    {"apple", "apple", {a71, 1}, {a72, 1}, {}, {}, 0u},
+    {"lavapipe", "mesa", {a79, 1}, {}, {a80, 1}, {}, 0u},
+    {"mesa", "mesa", {a79, 1}, {}, {}, {}, 0u},
+    {"swiftshader", "google", {a81, 1}, {}, {a82, 1}, {}, 0u},
+    {"google", "google", {a81, 1}, {}, {}, {}, 0u},
+    {"adreno-702", "qualcomm", {a83, 1}, {}, {}, {a84, 2}, 0u},
+    {"adreno-5xx", "qualcomm", {a83, 1}, {}, {}, {a85, 2}, 0u},
+    {"adreno-6xx", "qualcomm", {a83, 1}, {}, {}, {a86, 2}, 0u},
+    {"adreno-7xx", "qualcomm", {a83, 1}, {}, {}, {a87, 2}, 0u},
+    {"adreno-8xx", "qualcomm", {a83, 1}, {}, {}, {a88, 2}, 0u},
+    {"adreno-x1", "qualcomm", {a83, 1}, {}, {}, {a89, 3}, 0u},
+    {"adreno-x2", "qualcomm", {a83, 1}, {}, {}, {a90, 3}, 0u},
+    {"qualcomm", "qualcomm", {a83, 1}, {}, {}, {}, 0u},
+    {"mali-midgard", "arm", {a91, 1}, {}, {}, {a92, 1}, 0u},
+    {"mali-bifrost", "arm", {a91, 1}, {}, {}, {a93, 6}, 0u},
+    {"mali-valhall", "arm", {a91, 1}, {}, {}, {a94, 10}, 0u},
+    {"mali-5th-gen", "arm", {a91, 1}, {}, {}, {a95, 6}, 0u},
+    {"arm", "arm", {a91, 1}, {}, {}, {}, 0u},
+    {"powervr-rogue", "imagination", {a96, 1}, {}, {}, {a97, 1}, 0u},
+    {"powervr-a", "imagination", {a96, 1}, {}, {}, {a98, 4}, 0u},
+    {"powervr-b", "imagination", {a96, 1}, {}, {}, {a99, 5}, 0u},
+    {"powervr-c", "imagination", {a96, 1}, {}, {}, {a100, 3}, 0u},
+    {"powervr-d", "imagination", {a96, 1}, {}, {}, {a101, 3}, 0u},
+    {"imagination", "imagination", {a96, 1}, {}, {}, {}, 0u},
+    {"nvidia-blackwell-dc", "nvidia", {a102, 1}, {}, {}, {a103, 5}, 0u},
+    {"nvidia-blackwell", "nvidia", {a102, 1}, {}, {}, {a104, 3}, 0u},
+    {"nvidia-hopper", "nvidia", {a102, 1}, {}, {}, {a105, 5}, 0u},
+    {"nvidia-orin", "nvidia", {a102, 1}, {}, {}, {a106, 1}, 0u},
+    {"nvidia-ada", "nvidia", {a102, 1}, {}, {}, {a107, 7}, 0u},
+    {"nvidia-ampere-dc", "nvidia", {a102, 1}, {}, {}, {a108, 3}, 0u},
+    {"nvidia-ampere", "nvidia", {a102, 1}, {}, {}, {a109, 9}, 0u},
+    {"nvidia-turing", "nvidia", {a102, 1}, {}, {}, {a110, 12}, 0u},
+    {"nvidia-volta", "nvidia", {a102, 1}, {}, {}, {a111, 4}, 0u},
+    {"nvidia-pascal", "nvidia", {a102, 1}, {}, {}, {a112, 11}, 0u},
+    {"nvidia-maxwell", "nvidia", {a102, 1}, {}, {}, {a113, 5}, 0u},
+    {"nvidia", "nvidia", {a102, 1}, {}, {}, {}, 0u},
+    {"amd-cdna3", "amd", {a114, 1}, {}, {}, {a115, 4}, 0u},
+    {"amd-cdna2", "amd", {a114, 1}, {}, {}, {a116, 2}, 0u},
+    {"amd-cdna1", "amd", {a114, 1}, {}, {}, {a117, 3}, 0u},
+    {"amd-rdna4", "amd", {a114, 1}, {}, {}, {a118, 4}, 0u},
+    {"amd-rdna3.5", "amd", {a114, 1}, {}, {}, {a119, 4}, 0u},
+    {"amd-rdna3", "amd", {a114, 1}, {}, {}, {a120, 6}, 0u},
+    {"amd-rdna2", "amd", {a114, 1}, {}, {}, {a121, 8}, 0u},
+    {"amd-rdna1", "amd", {a114, 1}, {}, {}, {a122, 4}, 0u},
+    {"amd-gcn", "amd", {a114, 1}, {}, {}, {a123, 8}, 0u},
+    {"amd-gcn-unnamed", "amd", {a114, 1}, {}, {a124, 1}, {}, 64u},
+    {"amd", "amd", {a114, 1}, {}, {}, {}, 0u},
+    {"xclipse-9xx", "samsung", {a125, 1}, {}, {}, {a126, 1}, 0u},
+    {"xclipse-5xx", "samsung", {a125, 1}, {}, {}, {a127, 1}, 0u},
+    {"samsung", "samsung", {a125, 1}, {}, {}, {}, 0u},
+    {"intel-xe2", "intel", {a128, 1}, {}, {}, {a129, 6}, 0u},
+    {"intel-alchemist", "intel", {a128, 1}, {}, {}, {a130, 3}, 0u},
+    {"intel-xe-lpg", "intel", {a128, 1}, {}, {}, {a131, 4}, 0u},
+    {"intel-xe-lp", "intel", {a128, 1}, {}, {}, {a132, 6}, 0u},
+    {"intel-gen11", "intel", {a128, 1}, {}, {}, {a133, 3}, 0u},
+    {"intel-gen9", "intel", {a128, 1}, {}, {}, {a134, 10}, 0u},
+    {"intel", "intel", {a128, 1}, {}, {}, {}, 0u},
+    {"v3d-4", "broadcom", {a135, 1}, {}, {}, {a136, 1}, 0u},
+    {"v3d-7", "broadcom", {a135, 1}, {}, {}, {a137, 1}, 0u},
+    {"broadcom", "broadcom", {a135, 1}, {}, {}, {}, 0u},
 };
 inline constexpr List<DeviceRule> device_rules{all_device_rules, 66};
 

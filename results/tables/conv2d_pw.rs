@@ -235,27 +235,23 @@ fn dispatch(row: &'static Row, device: &Device, case: &Case) -> Option<Pick> {
 
 #[rustfmt::skip]
 pub static ROWS: &[Row] = &[
-    Row { variant: "conv2d_pw_f16_buf_f16_buf_1x1x4_block_4_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [8, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "bdd4d6fcc84a3543" },
+    Row { variant: "conv2d_pw_f16_buf_f16_buf_1x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [16, 4, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "5f5d1b6ea61145da" },
+    Row { variant: "conv2d_pw_f16_buf_f16_buf_4x2x8_flat_8_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "8"), ("pixels", "flat"), ("tile", "4x2x8"), ("weights", "buf")], local: [16, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15, 8], per: 8 }], &[Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "86995fadc64e34c8" },
     Row { variant: "conv2d_pw_f16_buf_f16_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "5ee22028482fbc00" },
     Row { variant: "conv2d_pw_f16_buf_f16_tex2d_4x1x4_block_8_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "8"), ("pixels", "block"), ("tile", "4x1x4"), ("weights", "tex2d")], local: [32, 4, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "41568f1bc63cc0a0" },
-    Row { variant: "conv2d_pw_f16_buf_f16_tex2d_4x2x8_block_8_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "8"), ("pixels", "block"), ("tile", "4x2x8"), ("weights", "tex2d")], local: [64, 1, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "c43a05c6d06ba391" },
     Row { variant: "conv2d_pw_f16_buf_f32_buf_1x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [64, 1, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "aa6c8ebb1a955d4b" },
     Row { variant: "conv2d_pw_f16_buf_f32_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "e3235f4d95fa9e80" },
     Row { variant: "conv2d_pw_f16_buf_f32_tex2d_4x2x8_flat_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "flat"), ("tile", "4x2x8"), ("weights", "tex2d")], local: [32, 4, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15, 8], per: 8 }], &[Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "881880bd94171295" },
-    Row { variant: "conv2d_pw_f16_tex3d_f16_buf_1x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [64, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "b4f6382b99d30b87" },
+    Row { variant: "conv2d_pw_f16_tex3d_f16_buf_1x1x4_flat_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "buf")], local: [16, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "a4069f38ead50508" },
     Row { variant: "conv2d_pw_f16_tex3d_f16_buf_4x1x4_flat_4_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "4"), ("pixels", "flat"), ("tile", "4x1x4"), ("weights", "buf")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 4 }], &[Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "3f9b3181a4343133" },
     Row { variant: "conv2d_pw_f16_tex3d_f16_buf_4x2x8_block_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "block"), ("tile", "4x2x8"), ("weights", "buf")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "d6147da23ee903a5" },
     Row { variant: "conv2d_pw_f16_tex3d_f16_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "dbd3b4e74dff81d7" },
-    Row { variant: "conv2d_pw_f16_tex3d_f32_buf_1x1x4_block_4_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [8, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "c123c58ed252cb4f" },
     Row { variant: "conv2d_pw_f16_tex3d_f32_buf_4x2x8_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "4x2x8"), ("weights", "buf")], local: [32, 2, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "cd9337c7f3f4f1e5" },
     Row { variant: "conv2d_pw_f16_tex3d_f32_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "7741f9736d0e0b44" },
-    Row { variant: "conv2d_pw_f32_buf_f32_tex2d_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "dfebf1e66f4521fa" },
+    Row { variant: "conv2d_pw_f32_buf_f32_buf_2x2x8_flat_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "flat"), ("tile", "2x2x8"), ("weights", "buf")], local: [64, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15, 8], per: 4 }], &[Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "35ecd8bc89325f16" },
+    Row { variant: "conv2d_pw_f32_buf_f32_tex2d_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "dfebf1e66f4521fa" },
     Row { variant: "conv2d_pw_f32_buf_f32_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "070977388a4f2f91" },
     Row { variant: "conv2d_pw_f32_buf_f32_tex2d_2x2x8_flat_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "flat"), ("tile", "2x2x8"), ("weights", "tex2d")], local: [32, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15, 8], per: 4 }], &[Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "df9ac3945d70608c" },
-    Row { variant: "conv2d_pw_f32_buf_f32_tex2d_2x2x8_flat_4_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "4"), ("pixels", "flat"), ("tile", "2x2x8"), ("weights", "tex2d")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15, 8], per: 4 }], &[Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "3c969ac51d1b7aea" },
-    Row { variant: "conv2d_pw_f32_buf_f32_tex2d_4x1x4_flat_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "flat"), ("tile", "4x1x4"), ("weights", "tex2d")], local: [16, 4, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 4 }], &[Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "809f5859dca93f67" },
-    Row { variant: "conv2d_pw_f32_buf_f32_tex2d_4x2x8_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "4x2x8"), ("weights", "tex2d")], local: [16, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15, 8], per: 8 }], &[Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "3c3e8ae21f4f021f" },
-    Row { variant: "conv2d_pw_f32_tex3d_f32_buf_1x1x4_flat_8_guarded", axes: &[("bounds", "guarded"), ("kstep", "8"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "buf")], local: [64, 1, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "1393d43a2e5dc96e" },
     Row { variant: "conv2d_pw_f32_tex3d_f32_tex2d_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [16, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "ddb35d76c201a552" },
     Row { variant: "conv2d_pw_f32_tex3d_f32_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "c233d375dff190ab" },
     Row { variant: "conv2d_pw_f32_tex3d_f32_tex2d_4x2x8_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "4x2x8"), ("weights", "tex2d")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "dcdd8a19cfda6e79" },
@@ -266,7 +262,7 @@ pub static ROWS: &[Row] = &[
 static SECTIONS: &[Section] = &[
     Section { class: "any", given: ["f16", "buf", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 1 },
+        ], fallback: 2 },
     ] },
     Section { class: "any", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
@@ -278,7 +274,7 @@ static SECTIONS: &[Section] = &[
     ] },
     Section { class: "any", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 13 },
+        ], fallback: 12 },
     ] },
     Section { class: "any", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
@@ -286,7 +282,7 @@ static SECTIONS: &[Section] = &[
     ] },
     Section { class: "any", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 22 },
+        ], fallback: 18 },
     ] },
     Section { class: "google", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
@@ -294,16 +290,16 @@ static SECTIONS: &[Section] = &[
     ] },
     Section { class: "google", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 22 },
+        ], fallback: 18 },
     ] },
     Section { class: "lavapipe", given: ["f16", "buf", "f16"], packs: &[
-        Pack { when: &[Condition { product: &[3], at_least: true, bound: 21 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 129 }], row: 3, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 129 }], row: 2, spares: &[3] },
-        ], fallback: 1 },
-        Pack { when: &[Condition { product: &[3], at_least: false, bound: 21 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[], row: 0, spares: &[] },
+        Pack { when: &[Condition { product: &[2], at_least: true, bound: 25 }], values: &[("weights", "buf")], rules: &[
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 17 }], row: 1, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 17 }], row: 0, spares: &[] },
         ], fallback: 0 },
+        Pack { when: &[Condition { product: &[2], at_least: false, bound: 25 }], values: &[("weights", "tex2d")], rules: &[
+            Rule { when: &[], row: 3, spares: &[] },
+        ], fallback: 2 },
     ] },
     Section { class: "lavapipe", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[Condition { product: &[3], at_least: true, bound: 21 }], values: &[("weights", "tex2d")], rules: &[
@@ -321,29 +317,31 @@ static SECTIONS: &[Section] = &[
         ], fallback: 8 },
     ] },
     Section { class: "lavapipe", given: ["f16", "tex3d", "f32"], packs: &[
-        Pack { when: &[], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 12, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 11, spares: &[] },
+        Pack { when: &[Condition { product: &[3], at_least: true, bound: 21 }], values: &[("weights", "buf")], rules: &[
+            Rule { when: &[], row: 11, spares: &[] },
+        ], fallback: 11 },
+        Pack { when: &[Condition { product: &[3], at_least: false, bound: 21 }], values: &[("weights", "tex2d")], rules: &[
+            Rule { when: &[], row: 12, spares: &[] },
         ], fallback: 12 },
     ] },
     Section { class: "lavapipe", given: ["f32", "buf", "f32"], packs: &[
-        Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 129 }], row: 19, spares: &[18] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }, Condition { product: &[15, 8, 1], at_least: false, bound: 129 }], row: 18, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 14, spares: &[] },
+        Pack { when: &[Condition { product: &[2], at_least: true, bound: 25 }], values: &[("weights", "tex2d")], rules: &[
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 17 }], row: 16, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 17 }], row: 14, spares: &[] },
         ], fallback: 15 },
+        Pack { when: &[Condition { product: &[2], at_least: false, bound: 25 }], values: &[("weights", "buf")], rules: &[
+            Rule { when: &[], row: 13, spares: &[] },
+        ], fallback: 13 },
     ] },
     Section { class: "lavapipe", given: ["f32", "tex3d", "f32"], packs: &[
-        Pack { when: &[Condition { product: &[3], at_least: true, bound: 21 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[], row: 24, spares: &[] },
-        ], fallback: 22 },
-        Pack { when: &[Condition { product: &[3], at_least: false, bound: 21 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[], row: 20, spares: &[] },
-        ], fallback: 20 },
+        Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 20, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 17, spares: &[] },
+        ], fallback: 18 },
     ] },
     Section { class: "mesa", given: ["f16", "buf", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 1 },
+        ], fallback: 2 },
     ] },
     Section { class: "mesa", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
@@ -355,7 +353,7 @@ static SECTIONS: &[Section] = &[
     ] },
     Section { class: "mesa", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 13 },
+        ], fallback: 12 },
     ] },
     Section { class: "mesa", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
@@ -363,20 +361,19 @@ static SECTIONS: &[Section] = &[
     ] },
     Section { class: "mesa", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 22 },
+        ], fallback: 18 },
     ] },
     Section { class: "swiftshader", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 129 }], row: 17, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }, Condition { product: &[15, 8, 1], at_least: false, bound: 129 }], row: 16, spares: &[17] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 16, spares: &[14] },
             Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 14, spares: &[] },
         ], fallback: 15 },
     ] },
     Section { class: "swiftshader", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 23, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 21, spares: &[] },
-        ], fallback: 22 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 19, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 17, spares: &[] },
+        ], fallback: 18 },
     ] },
 ];
 
