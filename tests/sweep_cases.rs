@@ -6,7 +6,7 @@ mod case_folders;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tilesmith::matrix::Variant;
 use tilesmith::sweep::file;
