@@ -343,6 +343,35 @@ fn an_unstable_finalist_is_unstable_everywhere_and_replaced() {
     assert!(of_f32.len() > 1 && of_f32.iter().all(|f| f.replays == 60 && f.n_cases == 2), "{of_f32:?}");
 }
 
+#[test]
+fn candidates_of_one_dispatch_race_once_and_share_what_is_found() {
+    // On a grid of 8 x 4 x 4 the second local size, 8 x 16, is 8 x 4 as the first one is.
+    let mut manifest = manifest();
+    manifest.candidates.iter_mut().filter(|c| c.local == LOCALS[1]).for_each(|c| c.local = [8, 16, 1]);
+    manifest.cases.truncate(1);
+    let lab = Lab::with(manifest);
+    // Candidate 6 stands for 7, and 2 for 3, which lies.
+    let rules = r#"{"candidate": 6, "time_ns": 4000}, {"candidate": 2, "time_ns": 3000, "on": "time", "do": "lie"}"#;
+    let (outcome, rows) = lab.run(&script(rules));
+    let alike = |candidate: usize| {
+        let (variant, local) = (format!("k_f32_t{}", candidate / 2), [[8, 8, 1], [8, 16, 1]][candidate % 2]);
+        rows.iter().find(|r| r.variant == variant && r.local == local).unwrap()
+    };
+    for (first, second) in [(alike(0), alike(1)), (alike(6), alike(7))] {
+        assert!(first.rounds >= 5, "{first:?}");
+        assert_eq!(
+            (first.rounds, first.time_ns, first.ratio, first.tie),
+            (second.rounds, second.time_ns, second.ratio, second.tie)
+        );
+    }
+    for candidate in [2, 3] {
+        assert_eq!(alike(candidate).verdict.kind, Some(Kind::Race), "{:?}", alike(candidate));
+    }
+    assert!(alike(3).verdict.detail.contains("same dispatch as at 8x8x1"), "{}", alike(3).verdict.detail);
+    let race = outcome.state.race(0, 0).unwrap();
+    assert!(race.blocks.iter().flat_map(|b| &b.samples).all(|s| s.0 % 2 == 0), "the second of each is never timed");
+}
+
 /// What resuming must not change: everything but when and how long.
 fn comparable(rows: &[Row]) -> Vec<Row> {
     rows.to_vec()

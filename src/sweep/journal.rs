@@ -14,7 +14,7 @@ use crate::verify::Verdict;
 use crate::worker::protocol::{Block, Replayed, Sample, Verified};
 
 /// Raised whenever a line changes its meaning.
-pub const JOURNAL_SCHEMA: u32 = 1;
+pub const JOURNAL_SCHEMA: u32 = 2;
 
 /// First line of a journal: what it belongs to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -33,6 +33,8 @@ pub struct Race {
     /// The candidate in every block, that all ratios are against: the incumbent where it was admitted.
     pub pivot: u32,
     reference: u32,
+    /// Everyone who might have raced, also those too slow in their probe.
+    pub entrants: Vec<u32>,
     /// Still timed in every round, the pivot among them.
     pub live: Vec<u32>,
     pub rounds: u32,
@@ -65,6 +67,7 @@ impl Race {
         let mut race = Race {
             pivot,
             reference,
+            entrants: probes.iter().map(|p| p.0).collect(),
             live,
             rounds: 0,
             blocks: Vec::new(),

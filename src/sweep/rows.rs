@@ -71,7 +71,7 @@ pub fn case_rows(state: &State, timer: &str, case: usize) -> Vec<Row> {
         let variant = &bundled.variant;
         let record = state.records.get(case, at);
         let given = given_of.get(&(at as u32)).copied();
-        let timed = given.map(|given| standings[given].timed(at as u32)).unwrap_or_default();
+        let timed = given.map(|given| standings[given].timed(state.dispatch(case, at as u32), at as u32)).unwrap_or_default();
         let replay = state.records.replay(case, at);
         let time_ns = timed.time_ns.or(record.probe_ns());
         let storage = variant.bindings.iter().find(|b| b.role == Role::Output).map(|b| b.dtype);
@@ -149,6 +149,7 @@ pub struct Timed {
 /// The race of one case and class, evaluated once for all its rows.
 pub struct Standings<'a> {
     race: Option<&'a Race>,
+    raced: HashMap<u32, u32>,
     pairs: HashMap<u32, Pairs>,
     /// Ratio of the best to the pivot.
     best: Option<f64>,
@@ -162,9 +163,12 @@ impl<'a> Standings<'a> {
     pub fn new(state: &'a State, case: usize, given: usize) -> Self {
         let race = state.race(case, given);
         let pairs = race.map(Race::pairs).unwrap_or_default();
-        let is_against_incumbent = race.is_some_and(|race| race.pivot as usize == state.incumbent(case, given));
+        let raced = state.raced(case, given);
+        let incumbent = state.dispatch(case, state.incumbent(case, given) as u32);
+        let is_against_incumbent = race.is_some_and(|race| state.dispatch(case, race.pivot) == incumbent);
         let mut standings = Self {
             race,
+            raced,
             pairs,
             best: state.best_ratio(case, given),
             tie: state.manifest.rules.tie,
@@ -186,8 +190,10 @@ impl<'a> Standings<'a> {
         self.n_within
     }
 
-    pub fn timed(&self, candidate: u32) -> Timed {
-        let (Some(race), Some(pairs)) = (self.race, self.pairs.get(&candidate)) else { return Timed::default() };
+    /// What is known of `candidate`: the samples are those of whoever raced for its `dispatch`.
+    pub fn timed(&self, dispatch: u32, candidate: u32) -> Timed {
+        let raced = self.raced.get(&dispatch).copied().unwrap_or(candidate);
+        let (Some(race), Some(pairs)) = (self.race, self.pairs.get(&raced)) else { return Timed::default() };
         let comparison = pairs.compare().filter(|_| self.is_against_incumbent);
         let time_ns = stats::median(&pairs.times_ns);
         let canary = stats::median(&pairs.canary_ns);
@@ -200,7 +206,7 @@ impl<'a> Standings<'a> {
             ratio_lo: comparison.and_then(|c| c.lo),
             ratio_hi: comparison.and_then(|c| c.hi),
             // The best alone is no tie.
-            is_tie: self.n_within > 1 && self.is_within(candidate),
+            is_tie: self.n_within > 1 && self.is_within(raced),
             holdout: race
                 .holdout_ratio()
                 .filter(|_| race.winner == Some(candidate) && self.is_against_incumbent)

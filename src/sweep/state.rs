@@ -1,8 +1,10 @@
 //! Where a sweep stands and what comes next. Changes through journal entries alone, so that reading
 //! a journal again leads to the same state; must not know workers, clocks or files.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::alike::Alike;
 use super::finalists::{self, Member};
 use super::journal::{Death, During, Entry};
 use super::race::Race;
@@ -68,6 +70,7 @@ pub struct State {
     pub records: Records,
     /// Candidates of each given class, the reference first.
     pub members: Vec<Vec<u32>>,
+    alike: Alike,
     /// Case-major, one for each given class.
     races: Vec<Option<Race>>,
     pub finals: Vec<Final>,
@@ -106,6 +109,7 @@ impl State {
         State {
             records,
             members,
+            alike: Alike::new(&manifest),
             races: (0..n_cases * n_given).map(|_| None).collect(),
             finals: vec![Final::default(); n_given],
             spent: Spent::default(),
@@ -140,6 +144,17 @@ impl State {
         let class = &self.manifest.given[given];
         let id = &self.manifest.cases[case].case.id;
         class.incumbents.get(id).copied().unwrap_or(class.reference)
+    }
+
+    /// Who raced for each dispatch of a case and class: the dispatch, and the candidate whose samples stand for all of it.
+    pub fn raced(&self, case: usize, given: usize) -> HashMap<u32, u32> {
+        let entrants = self.race(case, given).map(|race| race.entrants.as_slice()).unwrap_or_default();
+        entrants.iter().map(|&c| (self.alike.dispatch(case, c), c)).collect()
+    }
+
+    /// What a candidate shares with all others of the same dispatch on this case; a key of [`State::raced`].
+    pub fn dispatch(&self, case: usize, candidate: u32) -> u32 {
+        self.alike.dispatch(case, candidate)
     }
 
     /// What to do next. Starts races and draws finalists on the way; both depend on the entries alone.
@@ -214,9 +229,20 @@ impl State {
             let record = self.records.get(case, c as usize);
             record.is_admitted().then(|| record.probe_ns()).flatten().map(|ns| (c, ns))
         };
-        let probes: Vec<(u32, f64)> = self.members[given].iter().filter_map(probe).collect();
-        let incumbent = self.incumbent(case, given) as u32;
         let reference = self.manifest.given[given].reference as u32;
+        let mut incumbent = self.incumbent(case, given) as u32;
+        // Of each dispatch one races, for all that are alike: the reference or the incumbent where it is among them.
+        let mut raced: HashMap<u32, u32> = HashMap::new();
+        let mut probes: Vec<(u32, f64)> = Vec::new();
+        for (candidate, ns) in [reference, incumbent].iter().chain(&self.members[given]).filter_map(probe) {
+            let first = *raced.entry(self.alike.dispatch(case, candidate)).or_insert(candidate);
+            if first == candidate && probes.iter().all(|p| p.0 != candidate) {
+                probes.push((candidate, ns));
+            }
+            if candidate == incumbent {
+                incumbent = first;
+            }
+        }
         Race::start(
             &probes,
             incumbent,
@@ -251,13 +277,13 @@ impl State {
         let mut incumbents: Vec<u32> = Vec::new();
         for case in 0..n_cases {
             let race = self.race(case, given);
-            let costs: std::collections::HashMap<u32, f64> = race
+            let costs: HashMap<u32, f64> = race
                 .map(|race| race.standings().into_iter().map(|s| (s.candidate, s.log_ratio.exp())).collect())
                 .unwrap_or_default();
             let best = costs.values().copied().fold(f64::INFINITY, f64::min);
             let probes = self.members[given].iter().filter_map(|&c| self.records.get(case, c as usize).probe_ns());
             let best_probe = probes.fold(f64::INFINITY, f64::min);
-            standings.push((costs, best, best_probe));
+            standings.push((costs, best, best_probe, self.raced(case, given)));
             winners.extend(race.and_then(|race| race.winner));
             incumbents.push(self.incumbent(case, given) as u32);
         }
@@ -272,9 +298,11 @@ impl State {
             }
             let cost = |case: usize| {
                 let record = self.records.get(case, candidate as usize);
-                let (costs, best, best_probe) = &standings[case];
+                let (costs, best, best_probe, raced) = &standings[case];
                 let by_probe = || record.probe_ns().map(|ns| (ns / best_probe).max(1.0));
-                record.is_admitted().then(|| costs.get(&candidate).map(|c| c / best).or_else(by_probe)).flatten()
+                let raced = raced.get(&self.alike.dispatch(case, candidate));
+                let by_race = || raced.and_then(|c| costs.get(c)).map(|cost| cost / best);
+                record.is_admitted().then(|| by_race().or_else(by_probe)).flatten()
             };
             members.push(Member { candidate, cost: (0..n_cases).map(cost).collect() });
         }
@@ -358,7 +386,22 @@ impl State {
                 "admitted by verification, then a timed batch of {batch} left an output of another hash (block {})",
                 block.block
             );
-            self.records.set_verdict(case, liar as usize, &Verdict::new(Status::Rejected, Kind::Race, detail));
+            self.condemn(case, liar as usize, &Verdict::new(Status::Rejected, Kind::Race, detail));
+        }
+    }
+
+    /// A candidate that was admitted turns out bad when it runs again: so do all others of the same dispatch.
+    fn condemn(&mut self, case: usize, candidate: usize, verdict: &Verdict) {
+        self.records.set_verdict(case, candidate, verdict);
+        let dispatch = self.alike.dispatch(case, candidate as u32);
+        let [x, y, z] = self.manifest.candidates[candidate].local;
+        let detail = format!("the same dispatch as at {x}x{y}x{z}: {}", verdict.detail);
+        let verdict = Verdict { detail, ..verdict.clone() };
+        for other in 0..self.records.n_candidates() {
+            let is_alike = other != candidate && self.alike.dispatch(case, other as u32) == dispatch;
+            if is_alike && self.records.get(case, other).is_admitted() {
+                self.records.set_verdict(case, other, &verdict);
+            }
         }
     }
 
@@ -390,8 +433,10 @@ impl State {
             };
             Verdict::new(Status::Rejected, kind, format!("while {during}, twice: {detail}"))
         });
-        if let Some(verdict) = &verdict {
-            self.records.set_verdict(case, candidate, verdict);
+        match (&verdict, during) {
+            (Some(verdict), During::Verify) => self.records.set_verdict(case, candidate, verdict),
+            (Some(verdict), _) => self.condemn(case, candidate, verdict),
+            (None, _) => {}
         }
         match during {
             During::Verify => {}
@@ -415,7 +460,7 @@ impl State {
         let id = self.manifest.cases[at].case.id.clone();
         for case in 0..self.records.n_cases() {
             if case == at {
-                self.records.set_verdict(case, candidate, verdict);
+                self.condemn(case, candidate, verdict);
             } else if self.records.get(case, candidate).is_admitted() {
                 let detail = format!("on case {id}: {}", verdict.detail);
                 self.records.set_verdict(case, candidate, &Verdict { detail, ..verdict.clone() });

@@ -200,7 +200,7 @@ fn winners(state: &State) -> Vec<Winner> {
                 continue;
             }
             let standings = Standings::new(state, case, given);
-            let timed = standings.timed(winner);
+            let timed = standings.timed(state.dispatch(case, winner), winner);
             let candidate = &manifest.candidates[winner as usize];
             winners.push(Winner {
                 case: sweep_case.case.id.clone(),
