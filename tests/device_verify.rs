@@ -170,30 +170,47 @@ impl Planned {
         Ok(Planned { project, bundle, _folder: folder })
     }
 
-    /// Verifies all candidates on all cases, in this process.
-    fn verify(self) -> Result<Outcome, String> {
-        let mut session = match Session::open(&self.bundle.dir, None) {
-            Ok(session) => session,
+    fn open(&self) -> Result<Session, String> {
+        match Session::open(&self.bundle.dir, None) {
+            Ok(session) => Ok(session),
             Err(fatal) if fatal.kind == "no_device" => panic!(
                 "these tests need a Vulkan device: {fatal} (install a driver such as lavapipe, or name one in VK_DRIVER_FILES)"
             ),
-            Err(fatal) => return Err(format!("{}: {fatal}", fatal.kind)),
-        };
+            Err(fatal) => Err(format!("{}: {fatal}", fatal.kind)),
+        }
+    }
+
+    /// Verifies all candidates on all cases, in this process.
+    fn verify(self) -> Result<Outcome, String> {
+        let mut session = self.open()?;
         let Event::Hello { device, .. } = session.hello() else { return Err("no hello".to_owned()) };
-        let Planned { project, bundle, .. } = self;
-        let manifest = bundle.manifest;
+        let verified = self.ask(&mut session, &device)?;
+        let n_asked = self.bundle.manifest.cases.len() * self.bundle.manifest.candidates.len();
+        if verified.len() != n_asked {
+            return Err(format!("{} verdicts for {n_asked} questions", verified.len()));
+        }
+        Ok(Outcome { project: self.project, manifest: self.bundle.manifest, device: *device, verified })
+    }
+
+    fn ask(&self, session: &mut Session, device: &Capabilities) -> Result<Vec<Verified>, String> {
+        let manifest = &self.bundle.manifest;
         let mut verified = Vec::new();
         for case in 0..manifest.cases.len() {
             let mut runnable = Vec::new();
             for candidate in 0..manifest.candidates.len() {
-                match misfit(&manifest, &device, case, candidate) {
+                match misfit(manifest, device, case, candidate) {
                     Some(verdict) => verified.push(Verified::bare(case, candidate, verdict)),
                     None => runnable.push(candidate),
                 }
             }
             let mut sink = Vec::new();
-            let order = Order::Verify { case, candidates: runnable };
-            session.execute(&order, &mut Outlet::new(&mut sink)).map_err(|fatal| format!("{}: {fatal}", fatal.kind))?;
+            // In two orders, as a sweep would: pipelines of the second are made while the first one runs.
+            let (first, second) = runnable.split_at(runnable.len() / 2);
+            for (now, ahead) in [(first, second), (second, &[])] {
+                let order = Order::Verify { case, candidates: now.to_vec(), ahead: ahead.to_vec() };
+                let done = session.execute(&order, &mut Outlet::new(&mut sink));
+                done.map_err(|fatal| format!("{}: {fatal}", fatal.kind))?;
+            }
             let lines = sink.split(|b| *b == b'\n').filter(|line| !line.is_empty());
             for event in lines.map(|line| serde_json::from_slice::<Event>(line).unwrap()) {
                 if let Event::Verified(one) = event {
@@ -201,11 +218,7 @@ impl Planned {
                 }
             }
         }
-        let n_asked = manifest.cases.len() * manifest.candidates.len();
-        if verified.len() != n_asked {
-            return Err(format!("{} verdicts for {n_asked} questions", verified.len()));
-        }
-        Ok(Outcome { project, manifest, device: *device, verified })
+        Ok(verified)
     }
 }
 
@@ -343,4 +356,28 @@ fn healthy_variants_of_every_class_are_admitted_with_one_hash() {
             .collect();
         assert_eq!(f32_values.len(), n, "values of {axis} among the admitted: {f32_values:?}");
     }
+}
+
+#[test]
+fn compiled_pipelines_are_kept_and_nonsense_in_their_place_does_no_harm() {
+    let copy = Copy::new();
+    let some = "given: [{storage: f32, act: buf, acc: f32}]\ncandidates: \"tile == '1x1x4' and kstep == 4\"\n";
+    let planned = Planned::new(&copy, &sweep_text(LOCAL, some)).unwrap();
+    let mut verdicts = Vec::new();
+    for _ in 0..3 {
+        let mut session = planned.open().unwrap();
+        let Event::Hello { device, .. } = session.hello() else { panic!("no hello") };
+        let verified = planned.ask(&mut session, &device).unwrap();
+        session.end();
+        verdicts.push(verified.iter().map(|v| (v.candidate, v.verdict.clone(), v.i1_hash.clone())).collect::<Vec<_>>());
+        // What was kept is taken by the second session; the third one finds nonsense.
+        let kept = std::fs::read_dir(planned.bundle.dir.join("compiled")).unwrap();
+        let kept: Vec<PathBuf> = kept.map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(kept.len(), 1, "{kept:?}");
+        if verdicts.len() == 2 {
+            std::fs::write(&kept[0], [0xa5; 4096]).unwrap();
+        }
+    }
+    assert!(verdicts[0].iter().all(|(_, verdict, _)| verdict.is_admitted()), "{verdicts:?}");
+    assert!(verdicts.iter().all(|v| *v == verdicts[0]), "{verdicts:?}");
 }

@@ -284,6 +284,18 @@ fn a_candidate_that_dies_only_in_company_is_admitted() {
 }
 
 #[test]
+fn a_candidate_that_kills_the_driver_before_it_runs_is_found_and_the_rest_admitted() {
+    let lab = Lab::new();
+    let (outcome, rows) = lab.run(&script(r#"{"candidate": 4, "on": "prepare", "do": "crash"}"#));
+    assert_eq!(outcome.ending, Ending::Complete);
+    for case in ["8-8-4x4", "8-16-4x4"] {
+        assert_eq!(row(&rows, case, 4).verdict.kind, Some(Kind::Crash), "{case}");
+    }
+    assert_eq!(rows.iter().filter(|r| !r.verdict.is_admitted()).count(), 2);
+    assert_eq!(outcome.state.n_deaths, 5, "once for all, then twice by itself on each case");
+}
+
+#[test]
 fn crashes_and_lost_devices_are_told_apart() {
     let lab = Lab::new();
     let rules =

@@ -20,6 +20,10 @@ pub struct Device {
     pub(super) memory: vk::PhysicalDeviceMemoryProperties,
     pub(super) command_pool: vk::CommandPool,
     pub(super) pipeline_cache: vk::PipelineCache,
+    /// No pipelines of another process were given: each that is made is compiled.
+    pub(super) began_empty: bool,
+    /// The driver says whether it compiled a pipeline or found it (Vulkan 1.3).
+    pub(super) has_feedback: bool,
     pub(super) executable: Option<ash::khr::pipeline_executable_properties::Device>,
     queue: vk::Queue,
     fence: vk::Fence,
@@ -43,7 +47,8 @@ impl Drop for Device {
 impl Device {
     /// Opens device `index` with every feature of `features` that it has, and without robust buffer access:
     /// an out-of-bounds access must show, not be mended.
-    pub fn open(instance: &Arc<Instance>, index: usize) -> Result<Arc<Self>, GpuError> {
+    /// `compiled` is what [`Device::compiled`] gave on this device before; a driver ignores what is not its own.
+    pub fn open(instance: &Arc<Instance>, index: usize, compiled: &[u8]) -> Result<Arc<Self>, GpuError> {
         let found = instance.find(index)?;
         let api_version = {
             let v: Vec<u32> = found.capabilities.api_version.split('.').filter_map(|p| p.parse().ok()).collect();
@@ -93,7 +98,7 @@ impl Device {
             let fence =
                 raw.create_fence(&vk::FenceCreateInfo::default(), None).map_err(GpuError::from_vk("vkCreateFence"))?;
             let pipeline_cache = raw
-                .create_pipeline_cache(&vk::PipelineCacheCreateInfo::default(), None)
+                .create_pipeline_cache(&vk::PipelineCacheCreateInfo::default().initial_data(compiled), None)
                 .map_err(GpuError::from_vk("vkCreatePipelineCache"))?;
             Ok(Arc::new(Self {
                 raw,
@@ -101,12 +106,21 @@ impl Device {
                 memory: found.memory,
                 command_pool,
                 pipeline_cache,
+                began_empty: compiled.is_empty(),
+                has_feedback: api_version >= vk::API_VERSION_1_3,
                 executable,
                 queue,
                 fence,
                 _instance: Arc::clone(instance),
             }))
         }
+    }
+
+    /// All pipelines made so far, for [`Device::open`] in another process: the driver's own format.
+    pub fn compiled(&self) -> Result<Vec<u8>, GpuError> {
+        // SAFETY: the cache lives as long as the device.
+        unsafe { self.raw.get_pipeline_cache_data(self.pipeline_cache) }
+            .map_err(GpuError::from_vk("vkGetPipelineCacheData"))
     }
 
     pub fn capabilities(&self) -> &Capabilities {

@@ -90,8 +90,9 @@ pub struct Statistics {
 pub struct Pipeline {
     pub(super) raw: vk::Pipeline,
     pub(super) layout: Arc<PipelineLayout>,
-    /// How long the driver took to create it. lavapipe compiles later, at the first dispatch.
-    pub create_ms: f64,
+    /// How long the driver took to create it; `None` where it may not have compiled at all, but found it among what
+    /// [`Device::open`] was given. lavapipe compiles later, at the first dispatch.
+    pub create_ms: Option<f64>,
     pub statistics: Statistics,
 }
 
@@ -129,10 +130,22 @@ impl Pipeline {
                 .module(module)
                 .name(c"main")
                 .specialization_info(&specialization);
-            let info = vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(layout.raw);
+            let mut whole = vk::PipelineCreationFeedback::default();
+            let mut stages = [vk::PipelineCreationFeedback::default()];
+            let mut feedback = vk::PipelineCreationFeedbackCreateInfo::default()
+                .pipeline_creation_feedback(&mut whole)
+                .pipeline_stage_creation_feedbacks(&mut stages);
+            let mut info = vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(layout.raw);
+            if device.has_feedback {
+                info = info.push_next(&mut feedback);
+            }
             let start = Instant::now();
             let made = device.raw.create_compute_pipelines(device.pipeline_cache, &[info], None);
-            let create_ms = start.elapsed().as_secs_f64() * 1e3;
+            let took_ms = start.elapsed().as_secs_f64() * 1e3;
+            let is_told = whole.flags.contains(vk::PipelineCreationFeedbackFlags::VALID);
+            let is_found = whole.flags.contains(vk::PipelineCreationFeedbackFlags::APPLICATION_PIPELINE_CACHE_HIT);
+            let has_compiled = if is_told { !is_found } else { device.began_empty };
+            let create_ms = has_compiled.then_some(took_ms);
             device.raw.destroy_shader_module(module, None);
             let raw = match made {
                 Ok(pipelines) => pipelines[0],

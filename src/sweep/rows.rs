@@ -71,7 +71,8 @@ pub fn case_rows(state: &State, timer: &str, case: usize) -> Vec<Row> {
         let variant = &bundled.variant;
         let record = state.records.get(case, at);
         let given = given_of.get(&(at as u32)).copied();
-        let timed = given.map(|given| standings[given].timed(state.dispatch(case, at as u32), at as u32)).unwrap_or_default();
+        let timed =
+            given.map(|given| standings[given].timed(state.dispatch(case, at as u32), at as u32)).unwrap_or_default();
         let replay = state.records.replay(case, at);
         let time_ns = timed.time_ns.or(record.probe_ns());
         let storage = variant.bindings.iter().find(|b| b.role == Role::Output).map(|b| b.dtype);

@@ -304,7 +304,13 @@ impl Session<'_> {
     fn perform(&mut self, step: &Step) -> Result<Flow, SweepError> {
         let rules = &self.state.manifest.rules;
         let (case, during, order) = match step.clone() {
-            Step::Verify { case, candidates } => (case, During::Verify, Order::Verify { case, candidates }),
+            Step::Verify { case, candidates, mut ahead } => {
+                // A CPU device has no cores to spare for compiling while it runs.
+                if self.header.device.kind == "cpu" {
+                    ahead.clear();
+                }
+                (case, During::Verify, Order::Verify { case, candidates, ahead })
+            }
             Step::Time { case, block, candidates, .. } => {
                 let sample_ns = rules.sample_ns;
                 (case, During::Time, Order::Time { case, block, candidates, sample_ns })
@@ -411,7 +417,11 @@ impl Session<'_> {
             is_first = false;
             n_results += 1;
             if let Some(ending) = self.stop_reason() {
-                // Dropping the worker ends it; what it has begun is not in the journal and runs again.
+                // What the worker has begun is not in the journal and runs again. A GPU's is asked to end all the same, as it
+                // has compiled pipelines to keep; a CPU's would go on for too long.
+                if self.header.device.kind != "cpu" {
+                    self.worker = Some(worker);
+                }
                 return Ok(Flow::Stop(ending));
             }
         }

@@ -28,6 +28,8 @@ pub enum Step {
     Verify {
         case: usize,
         candidates: Vec<usize>,
+        /// Those that come after them.
+        ahead: Vec<usize>,
     },
     Time {
         case: usize,
@@ -80,6 +82,8 @@ pub struct State {
     idle_deaths: u32,
     deaths_in_a_row: u32,
     wrong_canaries: u32,
+    /// Verify orders of one candidate that are still to come, since a worker died and nobody knows of what.
+    n_singles: usize,
     last_death: String,
     /// First case that is not finished with.
     case: usize,
@@ -118,6 +122,7 @@ impl State {
             idle_deaths: 0,
             deaths_in_a_row: 0,
             wrong_canaries: 0,
+            n_singles: 0,
             last_death: String::new(),
             case: 0,
             manifest,
@@ -184,8 +189,8 @@ impl State {
             let case = self.case;
             // Class by class, each verified and then raced: a worker keeps the operands of one class at a time.
             for given in 0..n_given {
-                if let Some(candidates) = self.verify_chunk(case, given) {
-                    return Step::Verify { case, candidates };
+                if let Some((candidates, ahead)) = self.verify_chunk(case, given) {
+                    return Step::Verify { case, candidates, ahead };
                 }
                 if let Some(block) = self.race_mut(case, given).next_block() {
                     let candidates = block.iter().map(|&c| c as usize).collect();
@@ -202,7 +207,8 @@ impl State {
         Step::Finished
     }
 
-    fn verify_chunk(&self, case: usize, given: usize) -> Option<Vec<usize>> {
+    /// What to verify next, and what after that.
+    fn verify_chunk(&self, case: usize, given: usize) -> Option<(Vec<usize>, Vec<usize>)> {
         let open = |deaths: u8| {
             let record = move |c: &&u32| {
                 let record = self.records.get(case, **c as usize);
@@ -210,12 +216,17 @@ impl State {
             };
             self.members[given].iter().filter(record).map(|&c| c as usize)
         };
+        if self.n_singles > 0
+            && let Some(next) = open(0).next()
+        {
+            return Some((vec![next], Vec::new()));
+        }
         let chunk: Vec<usize> = open(0).take(VERIFY_CHUNK).collect();
         if !chunk.is_empty() {
-            return Some(chunk);
+            return Some((chunk, open(0).skip(VERIFY_CHUNK).take(VERIFY_CHUNK).collect()));
         }
         // Those that killed a worker, each alone, so that no neighbour can be to blame.
-        open(1).next().map(|suspect| vec![suspect])
+        open(1).next().map(|suspect| (vec![suspect], Vec::new()))
     }
 
     fn race_mut(&mut self, case: usize, given: usize) -> &mut Race {
@@ -324,6 +335,7 @@ impl State {
                 if let Some(event) = entry.verified().filter(|e| self.is_known(e.case, Some(e.candidate))) {
                     self.records.verified(&event);
                     self.alive();
+                    self.n_singles = self.n_singles.saturating_sub(1);
                 }
             }
             Entry::Block(case, ..) => {
@@ -411,8 +423,11 @@ impl State {
         self.last_death = detail.to_owned();
         let Some(candidate) = candidate else {
             self.idle_deaths += 1;
-            if during == During::Time {
-                self.n_blocks += 1;
+            match during {
+                During::Time => self.n_blocks += 1,
+                // Pipelines of a whole order are made together: one at a time, the driver's victim has a name.
+                During::Verify => self.n_singles = VERIFY_CHUNK,
+                During::Replay => {}
             }
             return;
         };

@@ -18,6 +18,8 @@ pub const WORKER_VARIABLE: &str = "TILESMITH_WORKER";
 const WORKER_NAME: &str = "tilesmith-worker";
 /// A worker that does not end by itself within this is killed.
 const GRACE: Duration = Duration::from_secs(2);
+/// One that is asked to end has compiled pipelines to keep, 100 MB after some sweeps.
+const QUIT_GRACE: Duration = Duration::from_secs(6);
 /// Lines of a worker's stderr that are kept for the message about its end.
 const STDERR_LINES: usize = 8;
 /// A longer line is no event.
@@ -234,7 +236,7 @@ impl Worker {
     pub fn quit(mut self) {
         self.send(&Order::Quit);
         self.orders = None;
-        self.wait(GRACE);
+        self.wait(QUIT_GRACE);
     }
 }
 

@@ -227,6 +227,16 @@ impl Bench {
         Ok(())
     }
 
+    /// Starts to make the pipelines of these candidates, and comes back at once.
+    pub fn prepare_ahead(&self, context: &mut Context, candidates: &[usize]) -> Result<(), Fatal> {
+        let mut keys = Vec::new();
+        for &candidate in candidates {
+            keys.extend(self.keys(context, candidate)?);
+        }
+        let Context { pipelines, bundle, push_bytes, .. } = context;
+        pipelines.prepare_ahead(bundle, &keys, *push_bytes)
+    }
+
     /// Dispatches one workgroup with each pipeline that was never used: some drivers compile only then. Returns milliseconds.
     fn warm_up(&mut self, context: &mut Context, candidate: usize) -> Result<f64, Fatal> {
         let mut fresh = Vec::new();
@@ -317,11 +327,11 @@ impl Bench {
         self.prepare(context, &[candidate])?;
         let keys = self.keys(context, candidate)?;
         let mut verified = Verified::bare(self.case, candidate, Verdict::admitted());
-        let mut create_ms = 0.0;
+        let mut create_ms = Some(0.0);
         for key in &keys {
             match context.pipelines.get(key) {
                 Ok(pipeline) => {
-                    create_ms += pipeline.create_ms;
+                    create_ms = create_ms.zip(pipeline.create_ms).map(|(sum, ms)| sum + ms);
                     verified.registers = verified.registers.or(pipeline.statistics.registers);
                     verified.spills = verified.spills.or(pipeline.statistics.spills);
                 }
@@ -332,7 +342,8 @@ impl Bench {
                 }
             }
         }
-        verified.driver_ms = Some(create_ms + self.warm_up(context, candidate)?);
+        let warm_up_ms = self.warm_up(context, candidate)?;
+        verified.driver_ms = create_ms.map(|ms| ms + warm_up_ms);
 
         let mut runs = self.all_runs();
         let again = self.runs_of(Family::R);

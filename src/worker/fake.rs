@@ -82,6 +82,8 @@ pub struct Rule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OrderKind {
+    /// While pipelines are made, all of an order together: the worker dies with no candidate in flight unless there is one only.
+    Prepare,
     Verify,
     Time,
     Replay,
@@ -221,7 +223,7 @@ impl<W: Write> Fake<'_, W> {
         let applies = |rule: &&Rule| {
             rule.candidate == candidate
                 && rule.case.is_none_or(|c| c == case)
-                && rule.on.is_none_or(|kind| kind == on)
+                && rule.on.map_or(on != OrderKind::Prepare, |kind| kind == on)
                 && (!rule.unless_alone || n_in_order > 1)
         };
         self.script.rules.iter().filter(applies).collect()
@@ -252,7 +254,12 @@ impl<W: Write> Fake<'_, W> {
     /// Begins a candidate, and dies here if the script says so.
     fn begin(&mut self, candidate: Option<usize>, case: usize, on: OrderKind, n: usize) -> Result<(), FakeError> {
         self.emit(&Event::Begin { case, candidate })?;
-        match self.fault(candidate, case, on, n) {
+        let fault = self.fault(candidate, case, on, n);
+        self.suffer(fault)
+    }
+
+    fn suffer(&mut self, fault: Option<Fault>) -> Result<(), FakeError> {
+        match fault {
             Some(Fault::Hang) => loop {
                 std::thread::sleep(std::time::Duration::from_secs(1));
             },
@@ -270,8 +277,15 @@ impl<W: Write> Fake<'_, W> {
         let started = std::time::Instant::now();
         let mut device_ns = 0.0;
         match order {
-            Order::Verify { case, candidates } => {
+            Order::Verify { case, candidates, .. } => {
                 self.begin(None, *case, OrderKind::Verify, candidates.len())?;
+                for &candidate in candidates {
+                    if candidates.len() == 1 {
+                        self.emit(&Event::Begin { case: *case, candidate: Some(candidate) })?;
+                    }
+                    let fault = self.fault(Some(candidate), *case, OrderKind::Prepare, candidates.len());
+                    self.suffer(fault)?;
+                }
                 for &candidate in candidates {
                     self.begin(Some(candidate), *case, OrderKind::Verify, candidates.len())?;
                     device_ns += self.time_ns(candidate, *case);

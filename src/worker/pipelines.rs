@@ -1,8 +1,9 @@
 //! The pipelines of a bundle's candidates, made once and kept: local sizes and specialization constants
 //! make several out of one module.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use rayon::prelude::*;
 
@@ -26,11 +27,38 @@ pub struct PipelineKey {
 /// A pipeline, or the driver's reason for refusing it.
 type Made = Result<Pipeline, String>;
 
+/// All that making one pipeline takes.
+struct Job {
+    key: PipelineKey,
+    layout: Arc<PipelineLayout>,
+    spirv: Arc<Vec<u32>>,
+    /// Specialization constants as (id, value).
+    spec: Vec<(u32, u32)>,
+}
+
+type Outcome = (PipelineKey, Result<Pipeline, GpuError>);
+
+/// Pipelines that are being made in the background.
+struct Ahead {
+    keys: HashSet<PipelineKey>,
+    outcomes: Receiver<Vec<Outcome>>,
+}
+
 pub struct Pipelines {
     device: Arc<Device>,
     layouts: HashMap<(Vec<DescriptorKind>, u32), Arc<PipelineLayout>>,
     modules: HashMap<usize, Arc<Vec<u32>>>,
     made: HashMap<PipelineKey, Made>,
+    ahead: Option<Ahead>,
+}
+
+impl Drop for Pipelines {
+    fn drop(&mut self) {
+        // A process that ends while its driver compiles crashes in some drivers.
+        if let Some(ahead) = self.ahead.take() {
+            let _ = ahead.outcomes.recv();
+        }
+    }
 }
 
 /// The descriptor a binding needs.
@@ -44,7 +72,13 @@ pub fn descriptor_kind(binding: &Binding) -> DescriptorKind {
 
 impl Pipelines {
     pub fn new(device: &Arc<Device>) -> Self {
-        Self { device: Arc::clone(device), layouts: HashMap::new(), modules: HashMap::new(), made: HashMap::new() }
+        Self {
+            device: Arc::clone(device),
+            layouts: HashMap::new(),
+            modules: HashMap::new(),
+            made: HashMap::new(),
+            ahead: None,
+        }
     }
 
     /// The layout for these bindings, made at first use.
@@ -61,6 +95,45 @@ impl Pipelines {
     /// Makes those that are missing, in parallel: drivers compile here, and their compilers use one core each.
     /// Returns how many were made. A driver's refusal is kept as the pipeline's outcome; only a lost device is an error.
     pub fn prepare(&mut self, bundle: &Bundle, keys: &[PipelineKey], push_bytes: u32) -> Result<usize, Fatal> {
+        let is_ahead = |key| self.ahead.as_ref().is_some_and(|ahead| ahead.keys.contains(key));
+        let n_waited = if keys.iter().any(is_ahead) { self.settle()? } else { 0 };
+        let jobs = self.jobs(bundle, keys, push_bytes)?;
+        let n_made = jobs.len();
+        self.keep(make(jobs))?;
+        Ok(n_waited + n_made)
+    }
+
+    /// Starts to make those that are missing and comes back at once; [`Pipelines::prepare`] waits for what it needs of them.
+    pub fn prepare_ahead(&mut self, bundle: &Bundle, keys: &[PipelineKey], push_bytes: u32) -> Result<(), Fatal> {
+        self.settle()?;
+        let jobs = self.jobs(bundle, keys, push_bytes)?;
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        let (sender, outcomes) = sync_channel(1);
+        self.ahead = Some(Ahead { keys: jobs.iter().map(|job| job.key.clone()).collect(), outcomes });
+        rayon::spawn(move || {
+            // Nobody listens any more when the worker ends.
+            let _ = sender.send(make(jobs));
+        });
+        Ok(())
+    }
+
+    /// Waits until nothing is made in the background any more; returns how many pipelines came of it.
+    pub fn settle(&mut self) -> Result<usize, Fatal> {
+        let Some(ahead) = self.ahead.take() else { return Ok(0) };
+        let outcomes = ahead.outcomes.recv().map_err(|_| Fatal::system("a thread that makes pipelines panicked"))?;
+        let n_made = outcomes.len();
+        self.keep(outcomes)?;
+        Ok(n_made)
+    }
+
+    /// Pipelines that are there, refused ones among them.
+    pub fn n_made(&self) -> usize {
+        self.made.len()
+    }
+
+    fn jobs(&mut self, bundle: &Bundle, keys: &[PipelineKey], push_bytes: u32) -> Result<Vec<Job>, Fatal> {
         let mut missing: Vec<&PipelineKey> = keys.iter().filter(|k| !self.made.contains_key(k)).collect();
         missing.sort_by_key(|k| (k.variant, k.local, k.spec.clone()));
         missing.dedup();
@@ -68,34 +141,30 @@ impl Pipelines {
         for key in missing {
             let variant = &bundle.manifest.variants[key.variant];
             let layout = self.layout(&variant.variant.bindings, push_bytes).map_err(Fatal::device_failed)?;
-            let module = match self.modules.get(&key.variant) {
+            let spirv = match self.modules.get(&key.variant) {
                 Some(module) => Arc::clone(module),
                 None => {
-                    let bytes = Arc::new(bundle.spirv(&variant.spirv_hash).map_err(Fatal::system)?);
-                    self.modules.insert(key.variant, Arc::clone(&bytes));
-                    bytes
+                    let words = Arc::new(bundle.spirv(&variant.spirv_hash).map_err(Fatal::system)?);
+                    self.modules.insert(key.variant, Arc::clone(&words));
+                    words
                 }
             };
             let mut spec: Vec<(u32, u32)> = key.local.iter().enumerate().map(|(i, size)| (i as u32, *size)).collect();
             spec.extend(key.spec.iter().enumerate().map(|(i, value)| (FIRST_SPEC_ID + i as u32, *value)));
-            jobs.push((key.clone(), layout, module, spec));
+            jobs.push(Job { key: key.clone(), layout, spirv, spec });
         }
-        let made: Vec<(PipelineKey, Result<Pipeline, GpuError>)> = jobs
-            .into_par_iter()
-            .map(|(key, layout, module, spec)| {
-                let pipeline = Pipeline::new(&layout, &module, &spec);
-                (key, pipeline)
-            })
-            .collect();
-        let n_made = made.len();
-        for (key, outcome) in made {
+        Ok(jobs)
+    }
+
+    fn keep(&mut self, outcomes: Vec<Outcome>) -> Result<(), Fatal> {
+        for (key, outcome) in outcomes {
             let outcome = match outcome {
                 Err(e) if e.is_device_lost() => return Err(Fatal::device_failed(e)),
                 other => other.map_err(|e| e.to_string()),
             };
             self.made.insert(key, outcome);
         }
-        Ok(n_made)
+        Ok(())
     }
 
     /// A pipeline that [`Pipelines::prepare`] was asked for.
@@ -106,4 +175,12 @@ impl Pipelines {
             None => Err("the pipeline was never made"),
         }
     }
+}
+
+fn make(jobs: Vec<Job>) -> Vec<Outcome> {
+    let made = jobs.into_par_iter().map(|job| {
+        let pipeline = Pipeline::new(&job.layout, &job.spirv, &job.spec);
+        (job.key, pipeline)
+    });
+    made.collect()
 }

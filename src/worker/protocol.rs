@@ -7,7 +7,7 @@ use crate::gpu::Capabilities;
 use crate::verify::Verdict;
 
 /// Raised whenever an order or an event changes its meaning.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// What the sweep asks of a worker. Candidates and cases are indices into the bundle's manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub enum Order {
     Verify {
         case: usize,
         candidates: Vec<usize>,
+        /// Will be asked for next: their pipelines may be made while these run.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ahead: Vec<usize>,
     },
     /// One timed block in exactly this order, between two canaries. `begin` before each, one `block`, then `done`.
     Time {

@@ -52,6 +52,8 @@ pub trait Engine {
     fn hello(&self) -> Event;
     /// Executes one order, `Done` included.
     fn execute(&mut self, order: &Order, outlet: &mut Outlet<'_>) -> Result<(), Fatal>;
+    /// Nothing is asked any more.
+    fn end(&mut self) {}
 }
 
 /// Serves orders until `quit` or the end of the input. A fatal error is reported as an event before it is returned.
@@ -64,7 +66,7 @@ pub fn serve(engine: &mut dyn Engine, input: impl BufRead, output: &mut dyn Writ
             continue;
         }
         let outcome = match serde_json::from_str::<Order>(&line) {
-            Ok(Order::Quit) => return Ok(()),
+            Ok(Order::Quit) => break,
             Ok(order) => engine.execute(&order, &mut outlet),
             Err(e) => Err(Fatal::system(format!("not an order: {line} ({e})"))),
         };
@@ -73,6 +75,7 @@ pub fn serve(engine: &mut dyn Engine, input: impl BufRead, output: &mut dyn Writ
             return Err(fatal);
         }
     }
+    engine.end();
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 //! (pipelines, the canary, the clock). What happens to one candidate is in `bench`.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,8 @@ const CHUNK: usize = 64;
 const CANARY_READINGS: usize = 3;
 /// A canary this close to the best one seen means that the device is awake.
 const AWAKE: f64 = 1.10;
+/// New pipelines after which the compiled ones are saved again: they take a while to write, and longer to make.
+const SAVE_EVERY: usize = 4000;
 /// How long to wait for it. After idling a GPU may be several times slower for 0.3 s.
 const WAKE_LIMIT: Duration = Duration::from_millis(600);
 
@@ -71,6 +73,9 @@ pub struct Session {
     best_canary_ns: [f64; 2],
     /// The bench of the case and class in hand; building one costs operands, references and uploads.
     bench: Option<Bench>,
+    /// Where the driver's compiled pipelines are kept for the next worker, and how many there were when they last were.
+    compiled_path: PathBuf,
+    n_saved: usize,
 }
 
 impl Session {
@@ -79,7 +84,10 @@ impl Session {
         let bundle = Bundle::load(bundle).map_err(Fatal::system)?;
         let instance = Arc::new(Instance::load().map_err(Fatal::no_device)?);
         let chosen = instance.select(selector).map_err(Fatal::no_device)?;
-        let device = Device::open(&instance, chosen.index).map_err(Fatal::device_failed)?;
+        let compiled_path = compiled_path(&bundle.dir, &chosen);
+        // Not there, or not to be read: everything is compiled anew.
+        let compiled = std::fs::read(&compiled_path).unwrap_or_default();
+        let device = Device::open(&instance, chosen.index, &compiled).map_err(Fatal::device_failed)?;
         let clock = clock_of(&device).map_err(Fatal::device_failed)?;
         let harness = Harness::new(&device, &bundle, &clock)?;
         let canary = Commands::new(&device, 8).map_err(Fatal::device_failed)?;
@@ -95,9 +103,23 @@ impl Session {
             clock,
             harness,
         };
-        let mut session = Self { context, canary, best_canary_ns: [f64::INFINITY; 2], bench: None };
+        let mut session =
+            Self { context, canary, best_canary_ns: [f64::INFINITY; 2], bench: None, compiled_path, n_saved: 0 };
         super::self_test::inspection(&mut session.context)?;
         Ok(session)
+    }
+
+    /// Keeps what the driver has compiled for the next worker on this bundle, if that is much. Failing costs time only.
+    fn save_compiled(&mut self, at_least: usize) {
+        let n_made = self.context.pipelines.n_made();
+        if n_made < self.n_saved + at_least {
+            return;
+        }
+        self.n_saved = n_made;
+        let Ok(compiled) = self.context.device.compiled() else { return };
+        if let Err(e) = crate::beside::write(&self.compiled_path, &compiled) {
+            eprintln!("{}: compiled pipelines cannot be kept: {e}", self.compiled_path.display());
+        }
     }
 
     /// Makes the bench for a case and class the one in hand. `Err(Ok(verdict))` when the device cannot hold it.
@@ -146,8 +168,16 @@ impl Session {
         Ok(parts)
     }
 
-    fn verify(&mut self, case: usize, candidates: &[usize], outlet: &mut Outlet<'_>) -> Result<(), Fatal> {
-        for (class, members) in self.parts(candidates)? {
+    fn verify(
+        &mut self,
+        case: usize,
+        candidates: &[usize],
+        ahead: &[usize],
+        outlet: &mut Outlet<'_>,
+    ) -> Result<(), Fatal> {
+        let parts = self.parts(candidates)?;
+        let ahead = self.parts(ahead)?;
+        for (class, members) in parts {
             let obstacle = self.bring_bench(case, &class, outlet)?;
             for chunk in members.chunks(CHUNK) {
                 let Some(bench) = self.bench.as_mut().filter(|_| obstacle.is_none()) else {
@@ -163,6 +193,9 @@ impl Session {
                 if chunk.len() > 1 {
                     outlet.emit(&Event::Begin { case, candidate: None })?;
                     bench.prepare(&mut self.context, chunk)?;
+                }
+                if let Some((_, next)) = ahead.first().filter(|(next_class, _)| *next_class == class) {
+                    bench.prepare_ahead(&mut self.context, next)?;
                 }
                 for &candidate in chunk {
                     outlet.emit(&Event::Begin { case, candidate: Some(candidate) })?;
@@ -224,6 +257,8 @@ impl Session {
         let Some(mut bench) = self.bench.take() else { return Err(Fatal::system("no bench")) };
         outlet.emit(&Event::Begin { case, candidate: None })?;
         bench.prepare(&mut self.context, members)?;
+        // Compiling beside it disturbs what is timed.
+        self.context.pipelines.settle()?;
         bench.calibrate(&mut self.context, members, sample_ns)?;
         self.wake()?;
         let (canary_before_ns, ok_before) = self.read_canary()?;
@@ -270,13 +305,14 @@ impl Engine for Session {
         let start = Instant::now();
         self.context.spent = Spent::default();
         match order {
-            Order::Verify { case, candidates } => self.verify(*case, candidates, outlet)?,
+            Order::Verify { case, candidates, ahead } => self.verify(*case, candidates, ahead, outlet)?,
             Order::Time { case, block, candidates, sample_ns } => {
                 self.time(*case, *block, candidates, *sample_ns, outlet)?;
             }
             Order::Replay { case, candidate, replays } => self.replay(*case, *candidate, *replays, outlet)?,
             Order::Quit => {}
         }
+        self.save_compiled(SAVE_EVERY);
         let ns = |d: Duration| d.as_nanos() as u64;
         let spent = self.context.spent;
         outlet.emit(&Event::Done {
@@ -285,6 +321,18 @@ impl Engine for Session {
             wall_ns: ns(start.elapsed()),
         })
     }
+
+    fn end(&mut self) {
+        if self.context.pipelines.settle().is_ok() {
+            self.save_compiled(1);
+        }
+    }
+}
+
+/// One file for each device and driver: a bundle may visit many.
+fn compiled_path(bundle: &Path, device: &Capabilities) -> PathBuf {
+    let Capabilities { vendor_id, device_id, driver_version, .. } = device;
+    bundle.join("compiled").join(format!("{vendor_id:x}-{device_id:x}-{driver_version:x}.bin"))
 }
 
 /// The device's timestamps, or the host's clock less an empty submission (median of 9).
