@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use tilesmith::content_hash::short_hash;
 use tilesmith::matrix::{AxisChoice, Binding, Dtype, Grid, GridTerm, Layout, Phase, Role, Shrink, Variant};
 use tilesmith::ops::{Case, IndexMapHash};
-use tilesmith::results::{ResultSet, Row};
+use tilesmith::results::{Repeat, ResultSet, Row};
 use tilesmith::sweep::journal::{Entry, Header};
 use tilesmith::sweep::rows;
 use tilesmith::sweep::session::{self, Ending, Options, Outcome, SweepError, Watch};
@@ -217,8 +217,8 @@ impl Lab {
 }
 
 fn saved_rows(outcome: &Outcome) -> Vec<Row> {
-    let saved = rows::save(outcome).unwrap();
-    ResultSet::load(&saved.results.csv).unwrap().rows
+    let saved = rows::save(outcome, Repeat::Replace).unwrap();
+    ResultSet::load(&saved.csv).unwrap().rows
 }
 
 fn row<'a>(rows: &'a [Row], case: &str, candidate: usize) -> &'a Row {
@@ -596,6 +596,24 @@ fn a_bundle_runs_in_pieces_until_it_is_complete() {
     let text = String::from_utf8_lossy(&last.stdout).into_owned();
     assert!(text.contains("complete") && !text.contains("INCOMPLETE"), "{text}");
     assert!(text.contains("in all"), "both sittings count: {text}");
+    assert_eq!(saved_names(&lab), ["fake"], "what the first sitting had saved is in the whole");
+
+    // The same again, beside it.
+    let again = tilesmith(&lab, &script(""), &["--repeat"]);
+    assert_eq!(again.status.code(), Some(tilesmith::exit::OK));
+    assert_eq!(saved_names(&lab), ["fake", "fake@2"]);
+}
+
+/// Sweeps with results in the lab, each with all of its files.
+fn saved_names(lab: &Lab) -> Vec<String> {
+    let devices = std::fs::read_dir(lab.out()).unwrap().map(|entry| entry.unwrap().path());
+    let device = devices.into_iter().find(|path| !path.ends_with(".journal") && !path.ends_with("tables")).unwrap();
+    let files: Vec<String> =
+        std::fs::read_dir(device).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = files.iter().filter_map(|f| f.strip_suffix(".yaml")).map(str::to_owned).collect();
+    names.sort();
+    assert_eq!(files.len(), 4 * names.len(), "{files:?}");
+    names
 }
 
 #[cfg(unix)]

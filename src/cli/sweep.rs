@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::print;
 use super::{Common, Failure, Format};
 use crate::exit;
+use crate::results::Repeat;
 use crate::sweep::file::parse_duration_ns;
 use crate::sweep::plan::{self, BUNDLE_DIR, Plan, PlanError};
 use crate::sweep::progress::Progress;
@@ -41,6 +42,9 @@ pub struct Args {
     /// Where results and journal go.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Keep the results of this sweep that are there, and save as <sweep>@2, @3 and so on.
+    #[arg(long)]
+    repeat: bool,
     /// Only this case; may be given more than once. Results are then called <sweep>-part.
     #[arg(long = "case", value_name = "ID")]
     cases: Vec<String>,
@@ -82,7 +86,8 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let outcome = session::run(&bundle.bundle, &options, &mut progress);
     progress.finish();
     let outcome = outcome.map_err(|e| Failure::new(e.exit_code(), miette::miette!("{e}")))?;
-    let saved = rows::save(&outcome).map_err(|e| {
+    let repeat = if args.repeat { Repeat::Number } else { Repeat::Replace };
+    let saved = rows::save(&outcome, repeat).map_err(|e| {
         let journal = outcome.journal.display();
         Failure::new(
             exit::SYSTEM,
@@ -148,14 +153,26 @@ fn resume_command(common: &Common, args: &Args) -> String {
         [("--device", args.device.clone()), ("--out", args.out.as_ref().map(|p| p.display().to_string()))]
     {
         if let Some(value) = value {
-            let value = if value.contains(' ') { format!("'{value}'") } else { value };
             words.extend([name.to_owned(), value]);
         }
+    }
+    if args.repeat {
+        words.push("--repeat".to_owned());
     }
     words.extend(args.cases.iter().flat_map(|c| ["--case".to_owned(), c.clone()]));
     words.extend(args.only.iter().flat_map(|c| ["--only".to_owned(), c.clone()]));
     words.push("--resume".to_owned());
-    words.join(" ")
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell wants it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:=,+%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// A bundle, with the folder that goes away with it when it was only a part of another.

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::beside;
 use crate::matrix::{AxisChoice, Grid, Shrink};
 
 /// Raised whenever a field changes its meaning; fields that are only added do not raise it.
@@ -59,8 +58,6 @@ pub enum FactsError {
         "{path}: schema {given} is not known (allowed: {FACTS_SCHEMA}); use the tilesmith that wrote it, or run the sweep again"
     )]
     Schema { path: PathBuf, given: u32 },
-    #[error("cannot write {path}: {source}")]
-    Write { path: PathBuf, source: std::io::Error },
 }
 
 impl Facts {
@@ -83,21 +80,18 @@ impl Facts {
         serde_json::from_str(&text).map_err(parse)
     }
 
-    /// Written beside and renamed, so that a full disk or Ctrl-C leaves the old file whole.
-    pub fn save(&self, path: &Path) -> Result<(), FactsError> {
-        let failed = |source| FactsError::Write { path: path.into(), source };
-        let mut text = serde_json::to_string_pretty(self).map_err(|e| failed(e.into()))?;
-        text.push('\n');
-        beside::write(path, text.as_bytes()).map_err(failed)
+    /// The text of the file.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::matrix::{GridTerm, Phase};
 
-    fn facts() -> Facts {
+    pub fn facts() -> Facts {
         let term = |of: &str, per| vec![GridTerm { of: vec![of.into()], per }];
         let variant = VariantFacts {
             spirv_hash: "0123456789abcdef".into(),
@@ -122,7 +116,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = Facts::path(&dir.path().join("device"), "quick");
         assert!(path.ends_with("device/quick.variants.json"));
-        facts().save(&path).unwrap();
+        std::fs::create_dir(dir.path().join("device")).unwrap();
+        std::fs::write(&path, facts().to_json().unwrap()).unwrap();
         assert_eq!(Facts::load(&path).unwrap(), facts());
     }
 

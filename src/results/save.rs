@@ -1,4 +1,4 @@
-//! Saving a sweep as its three files. Rows pass by one at a time, so a sweep of half a million candidates needs no
+//! Saving a sweep as its four files. Rows pass by one at a time, so a sweep of half a million candidates needs no
 //! more memory than the rows that a person reads.
 
 use std::fs;
@@ -11,7 +11,7 @@ use zstd::stream::write::Encoder;
 use super::provenance::Tally;
 use super::readable::Readable;
 use super::sheet::{Header, SheetWriter};
-use super::{Provenance, ResultsError, Row};
+use super::{Facts, Provenance, ResultsError, Row};
 use crate::beside;
 
 pub(super) const CSV: &str = ".csv";
@@ -37,39 +37,9 @@ pub struct Saved {
     pub csv: PathBuf,
     pub full: PathBuf,
     pub yaml: PathBuf,
+    pub facts: PathBuf,
     pub n_readable: usize,
     pub n_rows: usize,
-}
-
-/// Saves a sweep that is in memory under `folder` (`results/<device>`).
-pub fn save(
-    folder: &Path,
-    sweep: &str,
-    rows: &[Row],
-    provenance: &Provenance,
-    repeat: Repeat,
-) -> Result<Saved, ResultsError> {
-    let mut saver = Saver::begin(folder, sweep, Header::of(rows), repeat)?;
-    rows.iter().try_for_each(|row| saver.push(row))?;
-    saver.finish(provenance)
-}
-
-/// The same, with the rows in pieces, so that they need not be in memory together. The first piece has all case fields
-/// and axes of the others.
-pub fn save_pieces(
-    folder: &Path,
-    sweep: &str,
-    pieces: impl IntoIterator<Item = Vec<Row>>,
-    provenance: &Provenance,
-    repeat: Repeat,
-) -> Result<Saved, ResultsError> {
-    let mut pieces = pieces.into_iter();
-    let first = pieces.next().unwrap_or_default();
-    let mut saver = Saver::begin(folder, sweep, Header::of(&first), repeat)?;
-    for piece in std::iter::once(first).chain(pieces) {
-        piece.iter().try_for_each(|row| saver.push(row))?;
-    }
-    saver.finish(provenance)
 }
 
 /// A sweep on its way to disk. Nothing bears its name before [`Saver::finish`]; dropped early, it leaves nothing.
@@ -113,18 +83,25 @@ impl Saver {
 
     /// Counts of verdicts and agreement on I1 are taken from the rows. The readable CSV comes last: whoever sees it
     /// finds the others.
-    pub fn finish(self, provenance: &Provenance) -> Result<Saved, ResultsError> {
+    pub fn finish(self, provenance: &Provenance, facts: &Facts) -> Result<Saved, ResultsError> {
         let path = |suffix: &str| self.folder.join(format!("{}{suffix}", self.name));
         let (full, yaml, csv) = (path(FULL), path(YAML), path(CSV));
+        let facts_path = Facts::path(&self.folder, &self.name);
+        let facts_text = facts.to_json().map_err(|e| ResultsError::write(&facts_path, e.into()))?;
         let provenance = Provenance { verdicts: self.tally.verdicts(), i1: self.tally.i1(), ..provenance.clone() };
         let yaml_text = provenance.to_yaml(&yaml)?;
 
         let encoder = self.full.finish().map_err(|e| e.at(&full))?;
         let full_file = encoder.finish().map_err(|e| ResultsError::write(&full, e))?;
 
-        let yaml_fault = |e| ResultsError::write(&yaml, e);
-        let mut yaml_file = beside::create(&self.folder).map_err(yaml_fault)?;
-        yaml_file.write_all(yaml_text.as_bytes()).map_err(yaml_fault)?;
+        let small = |path: &Path, text: &str| {
+            let fault = |e| ResultsError::write(path, e);
+            let mut file = beside::create(&self.folder).map_err(fault)?;
+            file.write_all(text.as_bytes()).map_err(fault)?;
+            Ok(file)
+        };
+        let yaml_file = small(&yaml, &yaml_text)?;
+        let facts_file = small(&facts_path, &facts_text)?;
 
         let csv_file = beside::create(&self.folder).map_err(|e| ResultsError::write(&csv, e))?;
         let mut writer = SheetWriter::new(csv_file, self.header).map_err(|e| e.at(&csv))?;
@@ -132,16 +109,30 @@ impl Saver {
         shown.iter().try_for_each(|row| writer.write(row)).map_err(|e| e.at(&csv))?;
         let csv_file = writer.finish().map_err(|e| e.at(&csv))?;
 
-        // All three are on disk before the first gets its name: a full disk leaves the old ones together.
-        let files = [(full_file, &full), (yaml_file, &yaml), (csv_file, &csv)];
+        // All are on disk before the first gets its name: a full disk leaves the old ones together.
+        let files = [(full_file, &full), (yaml_file, &yaml), (facts_file, &facts_path), (csv_file, &csv)];
         for (file, path) in &files {
             file.as_file().sync_all().map_err(|e| ResultsError::write(path, e))?;
         }
         for (file, path) in files {
             file.persist(path).map_err(|e| ResultsError::write(path, e.error))?;
         }
-        Ok(Saved { name: self.name, csv, full, yaml, n_readable: shown.len(), n_rows: self.n_rows })
+        Ok(Saved { name: self.name, csv, full, yaml, facts: facts_path, n_readable: shown.len(), n_rows: self.n_rows })
     }
+}
+
+/// Takes away what an unfinished sweep had saved, once the whole of it is there.
+pub fn remove(folder: &Path, name: &str) -> Result<(), ResultsError> {
+    let facts = Facts::path(folder, name);
+    let others = [CSV, FULL, YAML].map(|suffix| folder.join(format!("{name}{suffix}")));
+    // The readable CSV goes first: whoever sees it finds the others.
+    for path in others.iter().chain([&facts]) {
+        match fs::remove_file(path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(ResultsError::write(path, e)),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn free_name(folder: &Path, sweep: &str) -> String {
@@ -156,8 +147,21 @@ fn free_name(folder: &Path, sweep: &str) -> String {
 mod tests {
     use super::*;
     use crate::results::ResultSet;
+    use crate::results::facts::tests::facts;
     use crate::results::provenance::tests::provenance;
     use crate::results::row::tests::row;
+
+    fn save(
+        folder: &Path,
+        sweep: &str,
+        rows: &[Row],
+        provenance: &Provenance,
+        repeat: Repeat,
+    ) -> Result<Saved, ResultsError> {
+        let mut saver = Saver::begin(folder, sweep, Header::of(rows), repeat)?;
+        rows.iter().try_for_each(|row| saver.push(row))?;
+        saver.finish(provenance, &facts())
+    }
 
     fn many() -> Vec<Row> {
         (0..50).map(|i| Row { time_ns: Some(1000.0 + f64::from(i)), ..row("c", &format!("v{i}")) }).collect()
@@ -182,7 +186,7 @@ mod tests {
         let shown = ResultSet::load(&device).unwrap();
         assert_eq!((shown.rows.len(), shown.is_complete()), (5, false));
         let left: Vec<_> = fs::read_dir(&device).unwrap().map(|e| e.unwrap().file_name()).collect();
-        assert_eq!(left.len(), 2, "nothing half-written stays: {left:?}");
+        assert_eq!(left.len(), 3, "nothing half-written stays: {left:?}");
     }
 
     #[test]
@@ -234,13 +238,14 @@ mod tests {
     }
 
     #[test]
-    fn pieces_make_the_same_files() {
+    fn what_is_removed_is_gone_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
-        let whole = save(folder.path(), "whole", &many(), &provenance(), Repeat::Replace).unwrap();
-        let pieces = many().chunks(7).map(<[Row]>::to_vec).collect::<Vec<_>>();
-        let pieced = save_pieces(folder.path(), "pieced", pieces, &provenance(), Repeat::Replace).unwrap();
-        for (a, b) in [(&whole.csv, &pieced.csv), (&whole.full, &pieced.full), (&whole.yaml, &pieced.yaml)] {
-            assert_eq!(fs::read(a).unwrap(), fs::read(b).unwrap(), "{}", b.display());
-        }
+        save(folder.path(), "quick", &many(), &provenance(), Repeat::Replace).unwrap();
+        save(folder.path(), "quick-part", &many(), &provenance(), Repeat::Replace).unwrap();
+        remove(folder.path(), "quick-part").unwrap();
+        remove(folder.path(), "quick-part").unwrap();
+        let left = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 4);
+        assert_eq!(ResultSet::load(folder.path()).unwrap().rows, many());
     }
 }

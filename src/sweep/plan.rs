@@ -54,7 +54,7 @@ impl From<Box<FileError>> for PlanError {
 impl PlanError {
     pub fn exit_code(&self) -> i32 {
         match self {
-            PlanError::Bundle(BundleError::Write { .. }) => crate::exit::SYSTEM,
+            PlanError::Bundle(BundleError::Write { .. }) | PlanError::Harness(_) => crate::exit::SYSTEM,
             _ => crate::exit::INPUT,
         }
     }

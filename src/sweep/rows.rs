@@ -2,7 +2,6 @@
 //! [`crate::stats`]' and [`super::race`]'s.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use indexmap::IndexMap;
@@ -20,23 +19,8 @@ use crate::results::{
 };
 use crate::stats;
 
-#[derive(Debug, thiserror::Error)]
-pub enum SaveError {
-    #[error(transparent)]
-    Results(#[from] ResultsError),
-    #[error(transparent)]
-    Facts(#[from] results::facts::FactsError),
-}
-
-/// The files of a saved sweep.
-#[derive(Debug, Clone)]
-pub struct SavedSweep {
-    pub results: Saved,
-    pub facts: PathBuf,
-}
-
 /// Writes rows, provenance and facts below `results/<device>`.
-pub fn save(outcome: &Outcome) -> Result<SavedSweep, SaveError> {
+pub fn save(outcome: &Outcome, repeat: Repeat) -> Result<Saved, ResultsError> {
     let state = &outcome.state;
     // One case at a time: all rows of pw57 together would be a gigabyte.
     let header = Header::of(&case_rows(state, &outcome.header.timer, 0));
@@ -44,14 +28,19 @@ pub fn save(outcome: &Outcome) -> Result<SavedSweep, SaveError> {
     let sweep = &state.manifest.sweep;
     let is_part = !matches!(outcome.ending, Ending::Complete) && !results::is_part(sweep);
     let name = if is_part { format!("{sweep}{}", results::PART) } else { sweep.clone() };
-    let mut saver = Saver::begin(&outcome.folder, &name, header, Repeat::Replace)?;
+    // Parts replace each other: there is one journal to go on from.
+    let repeat = if results::is_part(&name) { Repeat::Replace } else { repeat };
+    let mut saver = Saver::begin(&outcome.folder, &name, header, repeat)?;
     for case in 0..state.records.n_cases() {
         case_rows(state, &outcome.header.timer, case).iter().try_for_each(|row| saver.push(row))?;
     }
-    let saved = saver.finish(&provenance(outcome))?;
-    let path = Facts::path(&outcome.folder, &saved.name);
-    facts(state).save(&path)?;
-    Ok(SavedSweep { results: saved, facts: path })
+    let saved = saver.finish(&provenance(outcome), &facts(state))?;
+    // What earlier sittings had saved of this sweep is in the whole of it.
+    let is_resumed = outcome.total_wall_s > outcome.wall.as_secs_f64();
+    if is_resumed && !results::is_part(&name) {
+        results::remove(&outcome.folder, &format!("{sweep}{}", results::PART))?;
+    }
+    Ok(saved)
 }
 
 /// The rows of one case, one for each candidate, in the order of the manifest.

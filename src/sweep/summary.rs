@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::rows::{SavedSweep, Standings, overhead_share};
+use super::rows::{Standings, overhead_share};
 use super::session::{Ending, Outcome};
 use super::state::State;
+use crate::results::Saved;
 use crate::verify::{Status, Verdict};
 
 #[derive(Debug, Serialize)]
@@ -111,7 +112,7 @@ fn verdict_name(verdict: &Verdict) -> String {
 }
 
 impl Summary {
-    pub fn of(outcome: &Outcome, saved: Option<&SavedSweep>) -> Summary {
+    pub fn of(outcome: &Outcome, saved: Option<&Saved>) -> Summary {
         let state = &outcome.state;
         let manifest = &state.manifest;
         let (ending, why) = match &outcome.ending {
@@ -121,8 +122,7 @@ impl Summary {
             Ending::GaveUp(why) => ("gave_up", Some(why.clone())),
         };
         let (n_samples, n_exhaustive) = state.n_samples();
-        let files = saved
-            .map(|s| [&s.results.csv, &s.results.full, &s.results.yaml, &s.facts].map(|p| p.display().to_string()));
+        let files = saved.map(|s| [&s.csv, &s.full, &s.yaml, &s.facts].map(|p| p.display().to_string()));
         Summary {
             sweep: manifest.sweep.clone(),
             kernel: manifest.kernel.clone(),
