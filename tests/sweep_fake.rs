@@ -338,6 +338,9 @@ fn a_slow_candidate_that_is_wrong_too_shows_in_its_verdict_not_in_the_winner() {
     let summary = Summary::of(&outcome, None);
     assert!(summary.winners.iter().all(|w| w.variant != "k_f32_t2" || w.local != [8, 8, 1]));
     assert_eq!(summary.i1.n_differing, 2, "its hash is another one on both cases");
+    assert_eq!(slow.culprit.as_deref(), Some("tile=t2 with local=8x8x1"), "either alone is admitted");
+    let text = summary.text("tilesmith sweep --resume");
+    assert!(text.contains("brought by tile=t2 with local=8x8x1: 2 of 2"), "{text}");
 }
 
 #[test]

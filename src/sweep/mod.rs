@@ -10,6 +10,7 @@
 
 pub mod alike;
 pub mod applicability;
+pub mod blame;
 pub mod file;
 pub mod finalists;
 pub mod journal;

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use indexmap::IndexMap;
 
+use super::blame;
 use super::race::{LEVEL, Pairs, Race};
 use super::session::{Ending, Outcome};
 use super::state::State;
@@ -54,6 +55,8 @@ pub fn case_rows(state: &State, timer: &str, case: usize) -> Vec<Row> {
         .enumerate()
         .flat_map(|(given, members)| members.iter().map(move |&c| (c, given)))
         .collect();
+    let culprits: Vec<HashMap<usize, String>> =
+        (0..manifest.given.len()).map(|given| blame::culprits(state, case, given)).collect();
     let n_flops = ops::flops(sweep_case).ok();
     let row = |(at, candidate): (usize, &crate::worker::bundle::Candidate)| {
         let bundled = &manifest.variants[candidate.variant];
@@ -84,7 +87,7 @@ pub fn case_rows(state: &State, timer: &str, case: usize) -> Vec<Row> {
             given: variant.given_class(),
             local: candidate.local,
             verdict: state.records.verdict(case, at),
-            culprit: None,
+            culprit: given.and_then(|given| culprits[given].get(&at).cloned()),
             i1_hash: record.i1_hash().map(|hash| format!("{hash:016x}")),
             rounds: timed.rounds,
             timer: time_ns.is_some().then(|| timer.to_owned()),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::blame;
 use super::rows::{Standings, overhead_share};
 use super::session::{Ending, Outcome};
 use super::state::State;
@@ -37,6 +38,8 @@ pub struct VerdictCount {
     pub n: usize,
     /// One of them.
     pub example: Option<Example>,
+    /// The axis values that bring it, such as `tile=2x2x8 with weights=buf`, and on how many candidates and cases they do.
+    pub culprits: BTreeMap<String, usize>,
 }
 
 #[derive(Debug, Serialize)]
@@ -174,6 +177,7 @@ fn verdicts(state: &State) -> Vec<VerdictCount> {
             entry.0 += 1;
         }
     }
+    let culprits = culprits(state);
     let count = |((status, verdict), (n, first)): ((Status, String), (usize, CaseCandidate))| {
         let shown = (status != Status::Admitted).then_some(first);
         let example = shown.map(|(case, candidate)| {
@@ -185,9 +189,24 @@ fn verdicts(state: &State) -> Vec<VerdictCount> {
                 detail: state.records.verdict(case, candidate).detail,
             }
         });
-        VerdictCount { verdict, n, example }
+        let of_verdict = culprits.get(&verdict).cloned().unwrap_or_default();
+        VerdictCount { verdict, n, example, culprits: of_verdict }
     };
     counts.into_iter().map(count).collect()
+}
+
+/// Verdict to the axis values that bring it, and on how many candidates and cases they do.
+fn culprits(state: &State) -> BTreeMap<String, BTreeMap<String, usize>> {
+    let mut found: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
+    for case in 0..state.records.n_cases() {
+        for given in 0..state.members.len() {
+            for (candidate, culprit) in blame::culprits(state, case, given) {
+                let verdict = verdict_name(&state.records.verdict(case, candidate));
+                *found.entry(verdict).or_default().entry(culprit).or_default() += 1;
+            }
+        }
+    }
+    found
 }
 
 fn winners(state: &State) -> Vec<Winner> {
@@ -271,6 +290,8 @@ fn agreement(state: &State) -> Agreement {
 
 /// Most lines of a table in the text; JSON has all.
 const MAX_LINES: usize = 24;
+/// Most culprits of one verdict in the text.
+const MAX_CULPRITS: usize = 4;
 /// Two less than 80 columns: a command that is broken ends its line in ` \\`.
 const WRAP_AT: usize = 78;
 
@@ -343,6 +364,11 @@ impl Summary {
             else {
                 continue;
             };
+            let mut culprits: Vec<(&String, &usize)> = count.culprits.iter().collect();
+            culprits.sort_by_key(|(text, n)| (std::cmp::Reverse(**n), text.as_str()));
+            for (culprit, n) in culprits.iter().take(MAX_CULPRITS) {
+                *out += &wrap("          ", &format!("brought by {culprit}: {n} of {}", count.n), "            ");
+            }
             let name = format!("{}@{}", example.variant, local_text(example.local));
             *out +=
                 &wrap("          ", &format!("such as {name} on {}: {}", example.case, example.detail), "          ");

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 pub mod applicability;
 pub mod compare;
+pub mod culprit;
 pub mod inspection;
 pub mod reading;
 pub mod replays;
