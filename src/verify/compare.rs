@@ -52,6 +52,8 @@ pub struct Comparison {
     pub err_over_bound: f64,
     /// Smallest and largest coordinates of the bad elements.
     pub bad_box: Option<[[usize; 4]; 2]>,
+    /// What the bad elements have in common; empty for fewer than two.
+    pub pattern: String,
 }
 
 impl Comparison {
@@ -59,7 +61,7 @@ impl Comparison {
         self.n_bad == 0 && self.n_compared > 0
     }
 
-    /// `first at (n 0, c 4, y 1, x 3): got 7, want 12; 37 of 1665 differ, c 4..7, x 3`
+    /// `first at (n 0, c 4, y 1, x 3): got 7, want 12; 37 of 1665 differ (one column), n 0, c 4..7, y 0..8, x 3`
     pub fn describe(&self) -> String {
         let Some(bad) = self.first_bad else {
             return format!("{} elements agree", self.n_compared);
@@ -70,6 +72,9 @@ impl Comparison {
             text += &format!(" within {:.3e}", bad.bound);
         }
         text += &format!("; {} of {} differ", self.n_bad, self.n_compared);
+        if !self.pattern.is_empty() {
+            text += &format!(" ({})", self.pattern);
+        }
         if let Some([low, high]) = self.bad_box
             && self.n_bad > 1
         {
@@ -84,7 +89,14 @@ impl Comparison {
     }
 
     fn none() -> Self {
-        Comparison { n_compared: 0, n_bad: 0, first_bad: None, err_over_bound: 0.0, bad_box: None }
+        Comparison {
+            n_compared: 0,
+            n_bad: 0,
+            first_bad: None,
+            err_over_bound: 0.0,
+            bad_box: None,
+            pattern: String::new(),
+        }
     }
 
     fn add(mut self, bad: BadElement) -> Self {
@@ -188,7 +200,7 @@ fn compare(
     index: impl Fn(usize) -> usize + Sync,
     judge: impl Fn(usize, f32) -> Judged + Sync,
 ) -> Comparison {
-    (0..n)
+    let whole = (0..n)
         .into_par_iter()
         .with_min_len(4096)
         .fold(Comparison::none, |mut comparison, i| {
@@ -202,7 +214,13 @@ fn compare(
             let at = coordinates(dims, index(i));
             comparison.add(BadElement { at, got: value, want: judged.want, bound: judged.bound })
         })
-        .reduce(Comparison::none, Comparison::join)
+        .reduce(Comparison::none, Comparison::join);
+    if whole.n_bad < 2 {
+        return whole;
+    }
+    let is_bad = |i: &usize| !judge(*i, got.get(index(*i)).copied().unwrap_or(f32::NAN)).is_good;
+    let bad: Vec<[usize; 4]> = (0..n).filter(is_bad).map(|i| coordinates(dims, index(i))).collect();
+    Comparison { pattern: super::pattern::describe(&bad, dims), ..whole }
 }
 
 #[cfg(test)]
@@ -287,7 +305,10 @@ mod tests {
         got[4] = 0.0;
         got[5] = 0.0;
         let text = exact(&got, &want, DIMS).describe();
-        assert_eq!(text, "first at (n 0, c 0, y 1, x 1): got 0, want 2048; 2 of 12 differ, n 0, c 0, y 1, x 1..2");
+        assert_eq!(
+            text,
+            "first at (n 0, c 0, y 1, x 1): got 0, want 2048; 2 of 12 differ (a tile), n 0, c 0, y 1, x 1..2"
+        );
     }
 
     #[test]
