@@ -94,7 +94,7 @@ pub struct Allocation {
     pub logical: [u32; 3],
     /// The same with guards.
     pub allocated: [u32; 3],
-    /// Buffers: texels of the leading guard. Images: 0.
+    /// Buffers: texels of the leading guard, as long as the trailing one or longer. Images: 0.
     pub first_texel: u32,
 }
 
@@ -134,16 +134,24 @@ impl Allocation {
         if let Some(GuardSize { tile, offset_align_bytes }) = guard {
             let tile = u64::from(tile.max(1));
             let texel_bytes = 4 * dtype.size_bytes() as u64;
-            let leading = offset_align_bytes.max(LEADING_GUARD_BYTES).div_ceil(texel_bytes);
-            match layout {
-                Layout::Tex3dC4 => allocated = logical.map(|extent| uneven(extent + tile)),
-                Layout::Tex2dOc4Ic4 => allocated = [uneven(logical[0] + 4 * tile), uneven(logical[1] + tile), 1],
-                // A tile that starts in the last row of pixels, or of k, ends at most `tile` rows further.
-                Layout::BufC4 => allocated[0] += leading + product([tile, d3 + 1, d1.div_ceil(4), 1])?,
-                Layout::BufOc4Ic4 => allocated[0] += leading + product([tile, 4, d0.div_ceil(4), 1])?,
-            }
+            // A tile that starts in the last row of pixels, or of k, ends at most `tile` rows further, and one in the padding
+            // begins as far before the first.
+            let trailing = match layout {
+                Layout::Tex3dC4 => {
+                    allocated = logical.map(|extent| uneven(extent + tile));
+                    0
+                }
+                Layout::Tex2dOc4Ic4 => {
+                    allocated = [uneven(logical[0] + 4 * tile), uneven(logical[1] + tile), 1];
+                    0
+                }
+                Layout::BufC4 => product([tile, d3 + 1, d1.div_ceil(4), 1])?,
+                Layout::BufOc4Ic4 => product([tile, 4, d0.div_ceil(4), 1])?,
+            };
             if !layout.is_image() {
-                first_texel = leading;
+                let align = offset_align_bytes.max(LEADING_GUARD_BYTES).div_ceil(texel_bytes);
+                first_texel = trailing.next_multiple_of(align);
+                allocated[0] += first_texel + trailing;
             }
         }
         let n_texels = product([allocated[0], allocated[1], allocated[2], 1])?;
@@ -426,7 +434,8 @@ mod tests {
     #[test]
     fn guards_lie_before_the_offset_and_inside_the_range() {
         let buffer = Allocation::guarded(Layout::BufC4, Dtype::F16, [1, 13, 9, 7], GUARDS).unwrap();
-        assert_eq!(buffer.offset_bytes(), 256);
+        // 4 rows of 7 + 1 pixels of 4 texels, in whole 256 bytes.
+        assert_eq!(buffer.offset_bytes(), 4 * 8 * 4 * 8);
         assert_eq!(buffer.range_bytes(), (63 * 4 + 4 * 8 * 4) * 8);
         let image = Allocation::guarded(Layout::Tex3dC4, Dtype::F16, [2, 13, 9, 7], GUARDS).unwrap();
         assert_eq!((image.logical, image.allocated), ([7, 9, 8], [11, 13, 12]));
