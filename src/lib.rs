@@ -14,6 +14,7 @@
 //! | [`results`] | the CSV and its provenance |
 //! | [`worker`] | the process that owns the device, and the line protocol it speaks |
 //! | [`sweep`] | plan, rounds, journal: the only part that schedules |
+//! | [`specimens`] | shaders with planted faults, that the verifier must find |
 //! | [`table`] | rules from results, and the writers for JSON, Rust and C++ |
 //! | [`diff`] | two sets of results side by side |
 
@@ -36,6 +37,9 @@ pub mod worker;
 
 #[cfg(feature = "compile")]
 pub mod sweep;
+
+#[cfg(feature = "compile")]
+pub mod specimens;
 
 #[cfg(feature = "compile")]
 pub mod table;

@@ -7,10 +7,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// In the order of the data. `exit` and the crate's root belong to all.
-const STAGES: [&str; 12] =
-    ["matrix", "codegen", "ops", "gpu", "verify", "stats", "results", "worker", "sweep", "table", "diff", "cli"];
+const STAGES: [&str; 13] = [
+    "matrix",
+    "codegen",
+    "ops",
+    "gpu",
+    "verify",
+    "stats",
+    "results",
+    "worker",
+    "sweep",
+    "specimens",
+    "table",
+    "diff",
+    "cli",
+];
 /// Stages of the supervising process: they start workers, and never open a device themselves.
-const SUPERVISING: [&str; 4] = ["sweep", "table", "diff", "cli"];
+const SUPERVISING: [&str; 5] = ["sweep", "specimens", "table", "diff", "cli"];
 /// What of `gpu` is plain data.
 const PLAIN_GPU: [&str; 2] = ["capabilities", "Capabilities"];
 

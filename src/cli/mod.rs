@@ -16,6 +16,7 @@ pub mod check;
 pub mod diff;
 pub mod doctor;
 pub mod list;
+pub mod specimens;
 pub mod sweep;
 pub mod table;
 
@@ -73,6 +74,8 @@ pub enum Command {
     Doctor(doctor::Args),
     /// Everything a machine without a compiler needs to run a sweep.
     Bundle(bundle::Args),
+    /// Try shaders with planted faults: each must be found, and its healthy twin admitted.
+    Specimens(specimens::Args),
 }
 
 /// A failed command: what to tell the person, and the documented exit code.
@@ -109,6 +112,7 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => diff::run(&cli.common, args),
         Command::Doctor(args) => doctor::run(&cli.common, args),
         Command::Bundle(args) => bundle::run(&cli.common, args),
+        Command::Specimens(args) => specimens::run(&cli.common, args),
     };
     let code = match outcome {
         Ok(code) => code,

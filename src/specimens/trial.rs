@@ -1,0 +1,282 @@
+//! Trying specimens: the copy is changed, planned, swept by a worker like any other, and restored; then its twin, the project
+//! as it stands, once for each question. What the verdicts mean for a specimen is decided here.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use super::copy::{Copy, EditError};
+use super::specimen::Specimen;
+use crate::codegen::cache::Cache;
+use crate::codegen::{CodegenError, Project};
+use crate::sweep::plan::{self, PlanError};
+use crate::sweep::session::{self, Ending, Options, Outcome, SweepError, Watch, describe_candidate};
+use crate::sweep::supervisor::{Patience, WorkerProgram};
+use crate::verify::{Status, Verdict};
+use crate::worker::bundle::{Bundle, BundleError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    #[error("cannot copy the project: {0}")]
+    Copy(std::io::Error),
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    #[error("{}", plain(.0))]
+    Plan(Box<PlanError>),
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    #[error("`{expression}`: {message}")]
+    Expression { expression: String, message: String },
+    #[error("the sweep did not end: {0:?}")]
+    Ending(Ending),
+}
+
+/// An error with all that hangs on it, as one text.
+fn plain(error: &PlanError) -> String {
+    format!("{:?}", miette::Report::msg(error.to_string()))
+}
+
+/// What came of a specimen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// Its fault was found, with a verdict such as this one; or, of a legal difference, it was admitted.
+    Right(String),
+    /// The device cannot run it, with the reason.
+    Inapplicable(String),
+    /// Its fault was not found, or under another name, or a legal difference was rejected: all objections.
+    Wrong(Vec<String>),
+}
+
+/// A specimen with its twin.
+#[derive(Debug, Clone)]
+pub struct Tried {
+    pub name: String,
+    pub kind: String,
+    pub fate: Fate,
+    /// Healthy candidates on cases that were admitted, those without a fault beside the specimen's included.
+    pub n_healthy: usize,
+    /// Healthy ones that were not.
+    pub false_alarms: Vec<String>,
+    pub time: Duration,
+}
+
+/// A project's copy and a device.
+pub struct Trial {
+    copy: Copy,
+    worker: WorkerProgram,
+    device: Option<String>,
+    stop: Arc<AtomicBool>,
+    /// Answers for twins, by the identity of their bundle: many specimens have one twin.
+    twins: HashMap<String, (usize, Vec<String>)>,
+    /// The name of the device, once one has answered.
+    pub device_name: Option<String>,
+}
+
+struct Silent;
+
+impl Watch for Silent {}
+
+/// A swept bundle, with the project that it was made from.
+struct Swept {
+    project: Project,
+    outcome: Outcome,
+}
+
+impl Trial {
+    /// `stop` ends a trial early, as Ctrl-C does a sweep.
+    pub fn new(
+        project: &Path,
+        worker: WorkerProgram,
+        device: Option<String>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Trial, TrialError> {
+        let copy = Copy::of(project).map_err(TrialError::Copy)?;
+        Ok(Trial { copy, worker, device, stop, twins: HashMap::new(), device_name: None })
+    }
+
+    /// Tries a specimen and its twin.
+    ///
+    /// # Errors
+    /// What keeps a specimen from being tried at all: an edit that no longer fits, a device that fails.
+    pub fn run(&mut self, specimen: &Specimen) -> Result<Tried, TrialError> {
+        let began = Instant::now();
+        let mut tried = Tried {
+            name: specimen.name.clone(),
+            kind: specimen.kind.clone(),
+            fate: Fate::Wrong(Vec::new()),
+            n_healthy: 0,
+            false_alarms: Vec::new(),
+            time: Duration::ZERO,
+        };
+        let before = self.copy.edit(&specimen.edits)?;
+        let bundle = self.bundle(specimen);
+        Copy::restore(before).map_err(TrialError::Copy)?;
+        tried.fate = match (bundle, &specimen.refused) {
+            (Err(error), Some(text)) => {
+                let said = error_text(&error);
+                if said.contains(text.as_str()) {
+                    Fate::Right(format!("refused: {text}"))
+                } else {
+                    Fate::Wrong(vec![format!("refused, but without a word of `{text}`: {said}")])
+                }
+            }
+            (Ok(_), Some(text)) => Fate::Wrong(vec![format!("not refused (wanted: `{text}`)")]),
+            (Err(error), None) => return Err(error),
+            (Ok((project, bundle, _folder)), None) => {
+                let swept = self.sweep(project, &bundle)?;
+                judge(specimen, &swept, &mut tried)?
+            }
+        };
+        let (n_admitted, alarms) = self.twin(specimen)?;
+        tried.n_healthy += n_admitted;
+        tried.false_alarms.extend(alarms);
+        tried.time = began.elapsed();
+        Ok(tried)
+    }
+
+    /// The twin's healthy candidates, counted where they are tried for the first time, and its false alarms.
+    fn twin(&mut self, specimen: &Specimen) -> Result<(usize, Vec<String>), TrialError> {
+        let (project, bundle, _folder) = self.bundle(specimen)?;
+        let key = bundle.manifest_hash.clone();
+        if let Some((_, alarms)) = self.twins.get(&key) {
+            return Ok((0, alarms.clone()));
+        }
+        let swept = self.sweep(project, &bundle)?;
+        let (mut n_admitted, mut alarms) = (0, Vec::new());
+        swept.each(|at, verdict| match verdict.status {
+            Status::Admitted => n_admitted += 1,
+            Status::Inapplicable => {}
+            _ => alarms.push(format!("the twin: {}", swept.describe(at, verdict))),
+        });
+        self.twins.insert(key, (n_admitted, alarms.clone()));
+        Ok((n_admitted, alarms))
+    }
+
+    /// The copy as it stands, planned for a specimen's sweep.
+    fn bundle(&self, specimen: &Specimen) -> Result<(Project, Bundle, tempfile::TempDir), TrialError> {
+        let planned = |e: PlanError| TrialError::Plan(Box::new(e));
+        let loaded = plan::load_project(self.copy.path()).map_err(|e: CodegenError| planned(e.into()))?;
+        let project = loaded.with_cache(Cache::in_folder(self.copy.path().join("cache")));
+        let path = self.copy.path().join("specimen.yaml");
+        std::fs::write(&path, specimen.sweep()).map_err(TrialError::Copy)?;
+        let plan = plan::plan(&project, &path, &|_, _| {}).map_err(planned)?;
+        let folder = tempfile::tempdir().map_err(TrialError::Copy)?;
+        let bundle = plan.save(folder.path())?;
+        Ok((project, bundle, folder))
+    }
+
+    fn sweep(&mut self, project: Project, bundle: &Bundle) -> Result<Swept, TrialError> {
+        let out = tempfile::tempdir().map_err(TrialError::Copy)?;
+        let options = Options {
+            device: self.device.clone(),
+            wall: None,
+            resume: false,
+            fresh: true,
+            out: out.path().to_path_buf(),
+            worker: self.worker.clone(),
+            patience: Patience::default(),
+            stop: Arc::clone(&self.stop),
+        };
+        let outcome = session::run(bundle, &options, &mut Silent)?;
+        if outcome.ending != Ending::Complete {
+            return Err(TrialError::Ending(outcome.ending));
+        }
+        self.device_name.get_or_insert_with(|| outcome.header.device.name.clone());
+        Ok(Swept { project, outcome })
+    }
+}
+
+/// What a person reads of an error: the message with its help and labels.
+fn error_text(error: &TrialError) -> String {
+    match error {
+        TrialError::Plan(error) => {
+            let mut text = String::new();
+            let handler = miette::NarratableReportHandler::new();
+            let diagnostic: &dyn miette::Diagnostic = error.as_ref();
+            if handler.render_report(&mut text, diagnostic).is_err() {
+                text = error.to_string();
+            }
+            text
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A candidate on a case.
+type At = (usize, usize);
+
+impl Swept {
+    fn each(&self, mut visit: impl FnMut(At, &Verdict)) {
+        let records = &self.outcome.state.records;
+        for case in 0..records.n_cases() {
+            for candidate in 0..records.n_candidates() {
+                visit((case, candidate), &records.verdict(case, candidate));
+            }
+        }
+    }
+
+    fn describe(&self, (case, candidate): At, verdict: &Verdict) -> String {
+        let state = &self.outcome.state;
+        let Verdict { status, kind, detail } = verdict;
+        let kind = kind.and_then(|k| serde_json::to_value(k).ok()).and_then(|k| k.as_str().map(str::to_owned));
+        let kind = kind.map(|kind| format!("({kind})")).unwrap_or_default();
+        let id = &state.manifest.cases[case].case.id;
+        format!("{} on {id}: {status:?}{kind} {detail}", describe_candidate(state, candidate))
+    }
+}
+
+/// What the verdicts on the changed copy mean.
+fn judge(specimen: &Specimen, swept: &Swept, tried: &mut Tried) -> Result<Fate, TrialError> {
+    let manifest = &swept.outcome.state.manifest;
+    let bad_expression =
+        |expression: &str, message: String| TrialError::Expression { expression: expression.to_owned(), message };
+    let kernel = swept.project.kernel(&manifest.kernel).map_err(|e| bad_expression(&manifest.kernel, e.to_string()))?;
+    let mut is_faulty = vec![false; manifest.candidates.len()];
+    if let Some(text) = &specimen.faulty {
+        let filter = kernel.filter(text).map_err(|e| bad_expression(text, e.message))?;
+        for (at, candidate) in manifest.candidates.iter().enumerate() {
+            let variant = &manifest.variants[candidate.variant].variant;
+            is_faulty[at] = filter.keeps(variant).map_err(|e| bad_expression(text, e.message))?;
+        }
+        if !is_faulty.contains(&true) {
+            return Err(bad_expression(text, "holds for no candidate".to_owned()));
+        }
+    }
+    let (mut wrong, mut found, mut missing) = (Vec::new(), None, None);
+    // For each faulty candidate: found on a case, missed on a case.
+    let mut is_found = vec![false; is_faulty.len()];
+    let mut missed: Vec<Vec<String>> = vec![Vec::new(); is_faulty.len()];
+    swept.each(|at, verdict| {
+        let (_, candidate) = at;
+        let is_named = verdict.status != Status::Admitted && verdict.kind.is_some_and(|k| specimen.kinds.contains(&k));
+        match (is_faulty[candidate], verdict.status) {
+            (true, _) if is_named => {
+                is_found[candidate] = true;
+                found.get_or_insert_with(|| swept.describe(at, verdict));
+            }
+            (_, Status::Inapplicable) => {
+                missing.get_or_insert_with(|| verdict.detail.clone());
+                is_found[candidate] |= is_faulty[candidate];
+            }
+            (true, _) => missed[candidate].push(format!("faulty, but {}", swept.describe(at, verdict))),
+            (false, Status::Admitted) => tried.n_healthy += 1,
+            (false, _) => tried.false_alarms.push(format!("not faulty, but {}", swept.describe(at, verdict))),
+        }
+    });
+    for (candidate, missed) in missed.into_iter().enumerate() {
+        if specimen.everywhere || !is_found[candidate] {
+            wrong.extend(missed);
+        }
+    }
+    Ok(match (wrong.is_empty(), found, missing) {
+        (false, ..) => Fate::Wrong(wrong),
+        (true, Some(verdict), _) => Fate::Right(verdict),
+        (true, None, Some(reason)) => Fate::Inapplicable(reason),
+        (true, None, None) if tried.false_alarms.is_empty() => Fate::Right("admitted".to_owned()),
+        (true, None, None) => Fate::Wrong(tried.false_alarms.clone()),
+    })
+}
