@@ -77,7 +77,9 @@ fn manifest() -> Manifest {
         compile_ms: None,
         variant: v,
     };
-    let candidates = (0..2 * N_VARIANTS).flat_map(|variant| LOCALS.map(|local| Candidate { variant, local })).collect();
+    let candidates = (0..2 * N_VARIANTS)
+        .flat_map(|variant| LOCALS.map(|local| Candidate { variant, local, shared_bytes: 0 }))
+        .collect();
     let class = |id: &str, reference| GivenClass {
         id: id.into(),
         values: IndexMap::from([("storage".to_owned(), id.to_owned())]),

@@ -58,7 +58,7 @@ pub struct Reflection {
     pub local_size_ids: [Option<u32>; 3],
     /// The local size with every constant at its default.
     pub local_size: [u32; 3],
-    /// Shared memory with every constant at its default.
+    /// Shared memory with every constant at its default, or at the local size of [`Reflection::read_at`].
     pub shared_bytes: u32,
     pub counts: StaticCounts,
 }
@@ -72,7 +72,15 @@ pub enum ReflectionError {
 impl Reflection {
     /// Reads a module from its bytes.
     pub fn read(spirv_bytes: &[u8]) -> Result<Reflection, ReflectionError> {
-        let mut consumer = Consumer::default();
+        Self::parse(spirv_bytes, Consumer::default())
+    }
+
+    /// The same with the local size specialised (constants 0, 1 and 2), which shared arrays may be sized by.
+    pub fn read_at(spirv_bytes: &[u8], local: [u32; 3]) -> Result<Reflection, ReflectionError> {
+        Self::parse(spirv_bytes, Consumer { local: Some(local), ..Consumer::default() })
+    }
+
+    fn parse(spirv_bytes: &[u8], mut consumer: Consumer) -> Result<Reflection, ReflectionError> {
         Parser::new(spirv_bytes, &mut consumer)
             .parse()
             .map_err(|state| ReflectionError::Unparsable(state.to_string()))?;
@@ -176,6 +184,8 @@ enum Type {
 
 #[derive(Default)]
 struct Consumer {
+    /// In place of the defaults of constants 0, 1 and 2.
+    local: Option<[u32; 3]>,
     capabilities: BTreeSet<String>,
     types: BTreeMap<u32, Type>,
     /// Integer constants at their (default) value, specialised ones included.
@@ -321,7 +331,13 @@ impl Consumer {
             }
             Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse => {
                 self.spec_types.insert(id?, instruction.result_type?);
-                if let Some(value) = number(instruction, 0) {
+                let specialised = self.spec_ids.get(&id?).and_then(|at| self.local?.get(*at as usize).copied());
+                if let Some(value) = specialised.or_else(|| number(instruction, 0)) {
+                    self.constants.insert(id?, value);
+                }
+            }
+            Op::SpecConstantOp => {
+                if let Some(value) = self.evaluate(instruction) {
                     self.constants.insert(id?, value);
                 }
             }
@@ -383,6 +399,27 @@ impl Consumer {
             _ => {}
         }
         Some(())
+    }
+
+    /// The value of an operation on constants; `None` for what no size is computed with.
+    fn evaluate(&self, instruction: &Instruction) -> Option<u32> {
+        let Some(Operand::LiteralSpecConstantOpInteger(op)) = instruction.operands.first() else { return None };
+        if *op == Op::CompositeExtract {
+            let composite = self.composites.get(&number(instruction, 1)?)?;
+            return self.constants.get(composite.get(number(instruction, 2)? as usize)?).copied();
+        }
+        let value = |n| self.constants.get(&number(instruction, n)?).copied();
+        let (a, b) = (value(1)?, value(2)?);
+        match op {
+            Op::IAdd => a.checked_add(b),
+            Op::ISub => a.checked_sub(b),
+            Op::IMul => a.checked_mul(b),
+            Op::UDiv | Op::SDiv => a.checked_div(b),
+            Op::UMod | Op::SRem | Op::SMod => a.checked_rem(b),
+            Op::ShiftLeftLogical => a.checked_shl(b),
+            Op::ShiftRightLogical => a.checked_shr(b),
+            _ => None,
+        }
     }
 
     fn define(&mut self, id: u32, ty: Type) {
