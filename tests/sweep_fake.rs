@@ -72,6 +72,7 @@ fn manifest() -> Manifest {
             features: if v.name.contains("f16") { vec!["storageBuffer16BitAccess".into()] } else { vec![] },
             push_bytes: 16,
             shared_bytes: 0,
+            shared: Vec::new(),
         },
         counts: StaticCounts { n_instructions: 10, n_loads: 3, n_fmas: 4 },
         compile_ms: None,

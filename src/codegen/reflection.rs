@@ -8,7 +8,7 @@ use rspirv::binary::{ParseAction, Parser};
 use rspirv::dr::{Instruction, ModuleHeader, Operand};
 use rspirv::spirv::{BuiltIn, Capability, Decoration, Dim, ExecutionMode, ImageFormat, Op, StorageClass};
 
-use crate::matrix::{GlslType, Requirements, StaticCounts};
+use crate::matrix::{GlslType, Requirements, SharedArray, SpecExpression, SpecOperation, StaticCounts};
 
 /// What a descriptor is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub struct Reflection {
     pub local_size: [u32; 3],
     /// Shared memory with every constant at its default.
     pub shared_bytes: u32,
+    /// All of it, if some of it hangs on specialization constants; else empty.
+    pub shared: Vec<SharedArray>,
     pub counts: StaticCounts,
 }
 
@@ -98,6 +100,7 @@ impl Reflection {
             features: features.into_iter().collect(),
             push_bytes: self.push_bytes,
             shared_bytes: self.shared_bytes,
+            shared: self.shared.clone(),
         }
     }
 }
@@ -162,16 +165,49 @@ fn feature_of(capability: &str) -> Feature {
 #[derive(Debug, Clone)]
 enum Type {
     Bool,
-    Int { bits: u32, signed: bool },
-    Float { bits: u32 },
-    Vector { of: u32, n: u32 },
-    Matrix { of: u32, n: u32 },
-    Array { of: u32, length: u32 },
+    Int {
+        bits: u32,
+        signed: bool,
+    },
+    Float {
+        bits: u32,
+    },
+    Vector {
+        of: u32,
+        n: u32,
+    },
+    Matrix {
+        of: u32,
+        n: u32,
+    },
+    /// `length` is the id of a constant.
+    Array {
+        of: u32,
+        length: u32,
+    },
     RuntimeArray,
-    Struct { members: Vec<u32> },
-    Image { dimension: Dim, is_storage: bool, format: ImageFormat },
-    SampledImage { image: u32 },
-    Pointer { to: u32 },
+    Struct {
+        members: Vec<u32>,
+    },
+    Image {
+        dimension: Dim,
+        is_storage: bool,
+        format: ImageFormat,
+    },
+    SampledImage {
+        image: u32,
+    },
+    Pointer {
+        to: u32,
+    },
+}
+
+/// An OpSpecConstantOp.
+#[derive(Debug, Clone)]
+enum SpecSource {
+    Operation(SpecOperation, Vec<u32>),
+    /// A component of a composite.
+    Component(u32, u32),
 }
 
 #[derive(Default)]
@@ -183,6 +219,8 @@ struct Consumer {
     /// Type of every specialization constant.
     spec_types: BTreeMap<u32, u32>,
     composites: BTreeMap<u32, Vec<u32>>,
+    /// What a constant is computed from, by its id.
+    spec_operations: BTreeMap<u32, SpecSource>,
     variables: Vec<(u32, u32, StorageClass)>,
     spec_ids: BTreeMap<u32, u32>,
     sets: BTreeMap<u32, u32>,
@@ -301,8 +339,7 @@ impl Consumer {
                 self.define(id?, Type::Matrix { of: number(instruction, 0)?, n: number(instruction, 1)? })
             }
             Op::TypeArray => {
-                let length = self.constants.get(&number(instruction, 1)?).copied().unwrap_or(1);
-                self.define(id?, Type::Array { of: number(instruction, 0)?, length });
+                self.define(id?, Type::Array { of: number(instruction, 0)?, length: number(instruction, 1)? });
             }
             Op::TypeRuntimeArray => self.define(id?, Type::RuntimeArray),
             Op::TypeStruct => self.define(id?, Type::Struct { members: numbers(instruction, 0) }),
@@ -324,6 +361,27 @@ impl Consumer {
                 if let Some(value) = number(instruction, 0) {
                     self.constants.insert(id?, value);
                 }
+            }
+            Op::SpecConstantOp => {
+                let Some(Operand::LiteralSpecConstantOpInteger(op)) = instruction.operands.first() else { return None };
+                let of = match op {
+                    Op::CompositeExtract => {
+                        let component = SpecSource::Component(number(instruction, 1)?, number(instruction, 2)?);
+                        self.spec_operations.insert(id?, component);
+                        return Some(());
+                    }
+                    Op::IAdd => SpecOperation::Add,
+                    Op::ISub => SpecOperation::Subtract,
+                    Op::IMul => SpecOperation::Multiply,
+                    Op::UDiv | Op::SDiv => SpecOperation::Divide,
+                    Op::UMod | Op::SRem | Op::SMod => SpecOperation::Remainder,
+                    Op::ShiftLeftLogical => SpecOperation::ShiftLeft,
+                    Op::ShiftRightLogical => SpecOperation::ShiftRight,
+                    Op::BitwiseAnd => SpecOperation::And,
+                    Op::BitwiseOr => SpecOperation::Or,
+                    _ => return None,
+                };
+                self.spec_operations.insert(id?, SpecSource::Operation(of, numbers(instruction, 1)));
             }
             Op::ConstantComposite | Op::SpecConstantComposite => {
                 self.composites.insert(id?, numbers(instruction, 0));
@@ -419,7 +477,8 @@ impl Consumer {
             let Some(Type::Pointer { to }) = self.types.get(pointer) else { continue };
             match class {
                 StorageClass::Workgroup => {
-                    reflection.shared_bytes = reflection.shared_bytes.saturating_add(self.size_bytes(*to))
+                    reflection.shared_bytes = reflection.shared_bytes.saturating_add(self.size_bytes(*to));
+                    reflection.shared.push(self.shared_array(*to));
                 }
                 StorageClass::PushConstant => {
                     if let Some(Type::Struct { members }) = self.types.get(to) {
@@ -445,6 +504,9 @@ impl Consumer {
             }
         }
         reflection.bindings.sort_by_key(|binding| (binding.set, binding.binding));
+        if reflection.shared.iter().all(|array| array.lengths.is_empty()) {
+            reflection.shared.clear();
+        }
         reflection
     }
 
@@ -492,13 +554,55 @@ impl Consumer {
         }
     }
 
+    /// A constant as what it is computed from.
+    fn expression(&self, id: u32) -> SpecExpression {
+        if let (Some(spec), true) = (self.spec_ids.get(&id), self.spec_types.contains_key(&id)) {
+            return SpecExpression::Constant { id: *spec, default: self.constants.get(&id).copied().unwrap_or(0) };
+        }
+        if let Some(value) = self.constants.get(&id) {
+            return SpecExpression::Known(*value);
+        }
+        match self.spec_operations.get(&id) {
+            Some(SpecSource::Operation(of, args)) => {
+                let args: Vec<SpecExpression> = args.iter().map(|arg| self.expression(*arg)).collect();
+                let known = SpecExpression::Operation { of: *of, args };
+                // Of constants alone: folded here, so that only what can change is left.
+                match known.is_constant().then(|| known.value(&|_| None)).flatten() {
+                    Some(value) => SpecExpression::Known(value),
+                    None => known,
+                }
+            }
+            Some(SpecSource::Component(composite, at)) => {
+                let member = self.composites.get(composite).and_then(|members| members.get(*at as usize));
+                member.map_or(SpecExpression::Unknown, |member| self.expression(*member))
+            }
+            None => SpecExpression::Unknown,
+        }
+    }
+
+    fn shared_array(&self, ty: u32) -> SharedArray {
+        let Some(Type::Array { of, length }) = self.types.get(&ty) else {
+            return SharedArray { bytes: self.size_bytes(ty), lengths: Vec::new() };
+        };
+        let mut array = self.shared_array(*of);
+        match self.expression(*length) {
+            SpecExpression::Known(length) => array.bytes = array.bytes.saturating_mul(length),
+            length => array.lengths.push(length),
+        }
+        array
+    }
+
     /// Tightly packed size, which is what shared memory takes at least.
     fn size_bytes(&self, ty: u32) -> u32 {
         match self.types.get(&ty) {
             Some(Type::Bool) => 4,
             Some(Type::Int { bits, .. } | Type::Float { bits }) => bits / 8,
             Some(Type::Vector { of, n } | Type::Matrix { of, n }) => self.size_bytes(*of).saturating_mul(*n),
-            Some(Type::Array { of, length }) => self.size_bytes(*of).saturating_mul(*length),
+            Some(Type::Array { of, length }) => {
+                // Nothing that can be computed: as large as it gets, which no device has.
+                let length = self.expression(*length).value(&|_| None).unwrap_or(u32::MAX);
+                self.size_bytes(*of).saturating_mul(length)
+            }
             Some(Type::Struct { members }) => {
                 members.iter().fold(0, |sum, member| sum.saturating_add(self.size_bytes(*member)))
             }
@@ -520,4 +624,38 @@ fn dimension_name(dimension: Dim) -> &'static str {
 
 fn capability_name(capability: Capability) -> String {
     format!("{capability:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codegen::compiler::Compiler;
+
+    fn requirements(shared: &str) -> Requirements {
+        let source = format!(
+            "#version 450\nlayout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n\
+             layout(constant_id = 3) const uint stages = 2u;\nconst uint tile = gl_WorkGroupSize.y * 4u;\n\
+             layout(set = 0, binding = 0) buffer B {{ float b[]; }};\nshared {shared};\n\
+             void main() {{\n  s[gl_LocalInvocationIndex % 2u][0] = 1.0;\n  barrier();\n  b[0] = s[0][0];\n}}\n"
+        );
+        Reflection::read(&Compiler::new().unwrap().compile(&source).unwrap()).unwrap().requirements()
+    }
+
+    #[test]
+    fn shared_memory_is_counted_at_the_specialised_sizes() {
+        let fixed = requirements("vec4 s[32]");
+        assert_eq!((fixed.shared_bytes, fixed.shared.len()), (512, 0));
+        assert_eq!(fixed.shared_bytes_for([64, 64, 1], &[9]), Some(512));
+        // The default local size is 1 x 1 x 1.
+        let by_local = requirements("vec4 s[tile * 2u]");
+        assert_eq!(by_local.shared_bytes, 16 * 8);
+        assert_eq!(by_local.shared_bytes_for([8, 16, 1], &[]), Some(16 * 4 * 16 * 2));
+        let by_constant = requirements("vec4 s[gl_WorkGroupSize.x * gl_WorkGroupSize.y / 2u + stages]");
+        assert_eq!(by_constant.shared_bytes_for([8, 16, 1], &[5]), Some(16 * (64 + 5)));
+        let nested = requirements("float s[stages][64]");
+        assert_eq!(nested.shared_bytes_for([8, 8, 1], &[3]), Some(3 * 64 * 4));
+        assert_eq!(by_local.shared_bytes_for([1, 1 << 28, 1], &[]), None, "too many for 32 bits");
+        let text = serde_json::to_string(&by_constant).unwrap();
+        assert_eq!(serde_json::from_str::<Requirements>(&text).unwrap(), by_constant);
+    }
 }

@@ -183,7 +183,108 @@ pub struct Requirements {
     /// Vulkan feature names, sorted, such as `shaderFloat16`.
     pub features: Vec<String>,
     pub push_bytes: u32,
+    /// With every specialization constant at its default.
     pub shared_bytes: u32,
+    /// Shared memory whose size hangs on specialization constants; empty where none does, and `shared_bytes` is all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<SharedArray>,
+}
+
+/// A shared variable: `bytes` times the product of the lengths.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedArray {
+    pub bytes: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lengths: Vec<SpecExpression>,
+}
+
+/// A whole number that specialization constants decide.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpecExpression {
+    Known(u32),
+    Constant {
+        id: u32,
+        default: u32,
+    },
+    Operation {
+        of: SpecOperation,
+        args: Vec<SpecExpression>,
+    },
+    /// An operation that this program cannot compute.
+    Unknown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpecOperation {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    ShiftLeft,
+    ShiftRight,
+    And,
+    Or,
+}
+
+impl SpecExpression {
+    /// Whether no specialization constant is in it.
+    pub fn is_constant(&self) -> bool {
+        match self {
+            SpecExpression::Known(_) => true,
+            SpecExpression::Constant { .. } | SpecExpression::Unknown => false,
+            SpecExpression::Operation { args, .. } => args.iter().all(SpecExpression::is_constant),
+        }
+    }
+
+    /// The value with the constants that `spec` gives by id, and the others at their defaults. `None` where it has none:
+    /// an unknown operation, a division by zero, an overflow.
+    pub fn value(&self, spec: &dyn Fn(u32) -> Option<u32>) -> Option<u32> {
+        match self {
+            SpecExpression::Known(value) => Some(*value),
+            SpecExpression::Constant { id, default } => Some(spec(*id).unwrap_or(*default)),
+            SpecExpression::Unknown => None,
+            SpecExpression::Operation { of, args } => {
+                let [a, b] = args.as_slice() else { return None };
+                let (a, b) = (a.value(spec)?, b.value(spec)?);
+                match of {
+                    SpecOperation::Add => a.checked_add(b),
+                    SpecOperation::Subtract => a.checked_sub(b),
+                    SpecOperation::Multiply => a.checked_mul(b),
+                    SpecOperation::Divide => a.checked_div(b),
+                    SpecOperation::Remainder => a.checked_rem(b),
+                    SpecOperation::ShiftLeft => a.checked_shl(b),
+                    SpecOperation::ShiftRight => a.checked_shr(b),
+                    SpecOperation::And => Some(a & b),
+                    SpecOperation::Or => Some(a | b),
+                }
+            }
+        }
+    }
+}
+
+impl Requirements {
+    /// Shared memory in bytes with the constants that `spec` gives by id; `None` where it cannot be computed in 32 bits.
+    pub fn shared_bytes_at(&self, spec: &dyn Fn(u32) -> Option<u32>) -> Option<u32> {
+        if self.shared.is_empty() {
+            return Some(self.shared_bytes);
+        }
+        self.shared.iter().try_fold(0u32, |sum, array| {
+            let bytes =
+                array.lengths.iter().try_fold(array.bytes, |bytes, length| bytes.checked_mul(length.value(spec)?))?;
+            sum.checked_add(bytes)
+        })
+    }
+
+    /// The same for a local size and the values of the declared constants, in order.
+    pub fn shared_bytes_for(&self, local: [u32; 3], declared: &[u32]) -> Option<u32> {
+        self.shared_bytes_at(&|id| match id.checked_sub(FIRST_SPEC_ID) {
+            None => local.get(id as usize).copied(),
+            Some(n) => declared.get(n as usize).copied(),
+        })
+    }
 }
 
 /// Instruction counts of the module as it stands (loops counted once).

@@ -27,7 +27,8 @@ pub use expand::{Expansion, Filtered};
 #[cfg(feature = "compile")]
 pub use file::MatrixError;
 pub use interface::{
-    Binding, Dtype, GlslType, Grid, GridTerm, Layout, Padding, PushField, Requirements, Role, SpecConst, StaticCounts,
+    Binding, Dtype, GlslType, Grid, GridTerm, Layout, Padding, PushField, Requirements, Role, SharedArray, SpecConst,
+    SpecExpression, SpecOperation, StaticCounts,
 };
 #[cfg(feature = "compile")]
 pub use kernel::{Kernel, Matrix, OpFeatures, Reference};

@@ -12,5 +12,13 @@ pub fn misfit(manifest: &Manifest, device: &Capabilities, case: usize, candidate
     let candidate = &manifest.candidates[candidate];
     let bundled = &manifest.variants[candidate.variant];
     let case = &manifest.cases[case].case;
-    of_candidate(&bundled.requirements, &bundled.variant, manifest.shrink, candidate.local, case, device, GUARD_TILE)
+    of_candidate(
+        &bundled.requirements,
+        &bundled.variant,
+        (manifest.shrink, &manifest.spec),
+        candidate.local,
+        case,
+        device,
+        GUARD_TILE,
+    )
 }

@@ -183,7 +183,10 @@ impl Bench {
         };
         let grid = grid_of(&operation.features, &operation.case.id)?;
         let limits = &context.device.capabilities().limits;
+        let needs = &manifest.variants[candidate.variant].requirements;
+        let shared_bytes = needs.shared_bytes_for(candidate.local, &operation.spec);
         let fits = candidate.local.iter().product::<u32>() <= limits.max_invocations
+            && shared_bytes.is_some_and(|bytes| bytes <= limits.max_shared_bytes)
             && candidate.local.iter().zip(limits.max_local_size).all(|(size, max)| *size <= max);
         let local = if run.site > 0 && fits {
             candidate.local
