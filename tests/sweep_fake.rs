@@ -72,13 +72,14 @@ fn manifest() -> Manifest {
             features: if v.name.contains("f16") { vec!["storageBuffer16BitAccess".into()] } else { vec![] },
             push_bytes: 16,
             shared_bytes: 0,
-            shared: Vec::new(),
         },
         counts: StaticCounts { n_instructions: 10, n_loads: 3, n_fmas: 4 },
         compile_ms: None,
         variant: v,
     };
-    let candidates = (0..2 * N_VARIANTS).flat_map(|variant| LOCALS.map(|local| Candidate { variant, local })).collect();
+    let candidates = (0..2 * N_VARIANTS)
+        .flat_map(|variant| LOCALS.map(|local| Candidate { variant, local, shared_bytes: 0 }))
+        .collect();
     let class = |id: &str, reference| GivenClass {
         id: id.into(),
         values: IndexMap::from([("storage".to_owned(), id.to_owned())]),

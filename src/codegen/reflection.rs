@@ -8,7 +8,7 @@ use rspirv::binary::{ParseAction, Parser};
 use rspirv::dr::{Instruction, ModuleHeader, Operand};
 use rspirv::spirv::{BuiltIn, Capability, Decoration, Dim, ExecutionMode, ImageFormat, Op, StorageClass};
 
-use crate::matrix::{GlslType, Requirements, SharedArray, SpecExpression, SpecOperation, StaticCounts};
+use crate::matrix::{GlslType, Requirements, StaticCounts};
 
 /// What a descriptor is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,10 +58,8 @@ pub struct Reflection {
     pub local_size_ids: [Option<u32>; 3],
     /// The local size with every constant at its default.
     pub local_size: [u32; 3],
-    /// Shared memory with every constant at its default.
+    /// Shared memory with every constant at its default, or at the local size of [`Reflection::read_at`].
     pub shared_bytes: u32,
-    /// All of it, if some of it hangs on specialization constants; else empty.
-    pub shared: Vec<SharedArray>,
     pub counts: StaticCounts,
 }
 
@@ -74,7 +72,15 @@ pub enum ReflectionError {
 impl Reflection {
     /// Reads a module from its bytes.
     pub fn read(spirv_bytes: &[u8]) -> Result<Reflection, ReflectionError> {
-        let mut consumer = Consumer::default();
+        Self::parse(spirv_bytes, Consumer::default())
+    }
+
+    /// The same with the local size specialised (constants 0, 1 and 2), which shared arrays may be sized by.
+    pub fn read_at(spirv_bytes: &[u8], local: [u32; 3]) -> Result<Reflection, ReflectionError> {
+        Self::parse(spirv_bytes, Consumer { local: Some(local), ..Consumer::default() })
+    }
+
+    fn parse(spirv_bytes: &[u8], mut consumer: Consumer) -> Result<Reflection, ReflectionError> {
         Parser::new(spirv_bytes, &mut consumer)
             .parse()
             .map_err(|state| ReflectionError::Unparsable(state.to_string()))?;
@@ -100,7 +106,6 @@ impl Reflection {
             features: features.into_iter().collect(),
             push_bytes: self.push_bytes,
             shared_bytes: self.shared_bytes,
-            shared: self.shared.clone(),
         }
     }
 }
@@ -165,53 +170,22 @@ fn feature_of(capability: &str) -> Feature {
 #[derive(Debug, Clone)]
 enum Type {
     Bool,
-    Int {
-        bits: u32,
-        signed: bool,
-    },
-    Float {
-        bits: u32,
-    },
-    Vector {
-        of: u32,
-        n: u32,
-    },
-    Matrix {
-        of: u32,
-        n: u32,
-    },
-    /// `length` is the id of a constant.
-    Array {
-        of: u32,
-        length: u32,
-    },
+    Int { bits: u32, signed: bool },
+    Float { bits: u32 },
+    Vector { of: u32, n: u32 },
+    Matrix { of: u32, n: u32 },
+    Array { of: u32, length: u32 },
     RuntimeArray,
-    Struct {
-        members: Vec<u32>,
-    },
-    Image {
-        dimension: Dim,
-        is_storage: bool,
-        format: ImageFormat,
-    },
-    SampledImage {
-        image: u32,
-    },
-    Pointer {
-        to: u32,
-    },
-}
-
-/// An OpSpecConstantOp.
-#[derive(Debug, Clone)]
-enum SpecSource {
-    Operation(SpecOperation, Vec<u32>),
-    /// A component of a composite.
-    Component(u32, u32),
+    Struct { members: Vec<u32> },
+    Image { dimension: Dim, is_storage: bool, format: ImageFormat },
+    SampledImage { image: u32 },
+    Pointer { to: u32 },
 }
 
 #[derive(Default)]
 struct Consumer {
+    /// In place of the defaults of constants 0, 1 and 2.
+    local: Option<[u32; 3]>,
     capabilities: BTreeSet<String>,
     types: BTreeMap<u32, Type>,
     /// Integer constants at their (default) value, specialised ones included.
@@ -219,8 +193,6 @@ struct Consumer {
     /// Type of every specialization constant.
     spec_types: BTreeMap<u32, u32>,
     composites: BTreeMap<u32, Vec<u32>>,
-    /// What a constant is computed from, by its id.
-    spec_operations: BTreeMap<u32, SpecSource>,
     variables: Vec<(u32, u32, StorageClass)>,
     spec_ids: BTreeMap<u32, u32>,
     sets: BTreeMap<u32, u32>,
@@ -339,7 +311,9 @@ impl Consumer {
                 self.define(id?, Type::Matrix { of: number(instruction, 0)?, n: number(instruction, 1)? })
             }
             Op::TypeArray => {
-                self.define(id?, Type::Array { of: number(instruction, 0)?, length: number(instruction, 1)? });
+                // Fail closed: a length that cannot be computed is more than any device has.
+                let length = self.constants.get(&number(instruction, 1)?).copied().unwrap_or(u32::MAX);
+                self.define(id?, Type::Array { of: number(instruction, 0)?, length });
             }
             Op::TypeRuntimeArray => self.define(id?, Type::RuntimeArray),
             Op::TypeStruct => self.define(id?, Type::Struct { members: numbers(instruction, 0) }),
@@ -358,30 +332,19 @@ impl Consumer {
             }
             Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse => {
                 self.spec_types.insert(id?, instruction.result_type?);
-                if let Some(value) = number(instruction, 0) {
+                let value = match (self.local, self.spec_ids.get(&id?)) {
+                    // Of the declared constants no value is known here: no size may hang on them.
+                    (Some(local), Some(at)) => local.get(*at as usize).copied(),
+                    _ => number(instruction, 0),
+                };
+                if let Some(value) = value {
                     self.constants.insert(id?, value);
                 }
             }
             Op::SpecConstantOp => {
-                let Some(Operand::LiteralSpecConstantOpInteger(op)) = instruction.operands.first() else { return None };
-                let of = match op {
-                    Op::CompositeExtract => {
-                        let component = SpecSource::Component(number(instruction, 1)?, number(instruction, 2)?);
-                        self.spec_operations.insert(id?, component);
-                        return Some(());
-                    }
-                    Op::IAdd => SpecOperation::Add,
-                    Op::ISub => SpecOperation::Subtract,
-                    Op::IMul => SpecOperation::Multiply,
-                    Op::UDiv | Op::SDiv => SpecOperation::Divide,
-                    Op::UMod | Op::SRem | Op::SMod => SpecOperation::Remainder,
-                    Op::ShiftLeftLogical => SpecOperation::ShiftLeft,
-                    Op::ShiftRightLogical => SpecOperation::ShiftRight,
-                    Op::BitwiseAnd => SpecOperation::And,
-                    Op::BitwiseOr => SpecOperation::Or,
-                    _ => return None,
-                };
-                self.spec_operations.insert(id?, SpecSource::Operation(of, numbers(instruction, 1)));
+                if let Some(value) = self.evaluate(instruction) {
+                    self.constants.insert(id?, value);
+                }
             }
             Op::ConstantComposite | Op::SpecConstantComposite => {
                 self.composites.insert(id?, numbers(instruction, 0));
@@ -443,6 +406,27 @@ impl Consumer {
         Some(())
     }
 
+    /// The value of an operation on constants; `None` for what no size is computed with.
+    fn evaluate(&self, instruction: &Instruction) -> Option<u32> {
+        let Some(Operand::LiteralSpecConstantOpInteger(op)) = instruction.operands.first() else { return None };
+        if *op == Op::CompositeExtract {
+            let composite = self.composites.get(&number(instruction, 1)?)?;
+            return self.constants.get(composite.get(number(instruction, 2)? as usize)?).copied();
+        }
+        let value = |n| self.constants.get(&number(instruction, n)?).copied();
+        let (a, b) = (value(1)?, value(2)?);
+        match op {
+            Op::IAdd => a.checked_add(b),
+            Op::ISub => a.checked_sub(b),
+            Op::IMul => a.checked_mul(b),
+            Op::UDiv | Op::SDiv => a.checked_div(b),
+            Op::UMod | Op::SRem | Op::SMod => a.checked_rem(b),
+            Op::ShiftLeftLogical => a.checked_shl(b),
+            Op::ShiftRightLogical => a.checked_shr(b),
+            _ => None,
+        }
+    }
+
     fn define(&mut self, id: u32, ty: Type) {
         self.types.insert(id, ty);
     }
@@ -477,8 +461,7 @@ impl Consumer {
             let Some(Type::Pointer { to }) = self.types.get(pointer) else { continue };
             match class {
                 StorageClass::Workgroup => {
-                    reflection.shared_bytes = reflection.shared_bytes.saturating_add(self.size_bytes(*to));
-                    reflection.shared.push(self.shared_array(*to));
+                    reflection.shared_bytes = reflection.shared_bytes.saturating_add(self.size_bytes(*to))
                 }
                 StorageClass::PushConstant => {
                     if let Some(Type::Struct { members }) = self.types.get(to) {
@@ -504,9 +487,6 @@ impl Consumer {
             }
         }
         reflection.bindings.sort_by_key(|binding| (binding.set, binding.binding));
-        if reflection.shared.iter().all(|array| array.lengths.is_empty()) {
-            reflection.shared.clear();
-        }
         reflection
     }
 
@@ -554,55 +534,13 @@ impl Consumer {
         }
     }
 
-    /// A constant as what it is computed from.
-    fn expression(&self, id: u32) -> SpecExpression {
-        if let (Some(spec), true) = (self.spec_ids.get(&id), self.spec_types.contains_key(&id)) {
-            return SpecExpression::Constant { id: *spec, default: self.constants.get(&id).copied().unwrap_or(0) };
-        }
-        if let Some(value) = self.constants.get(&id) {
-            return SpecExpression::Known(*value);
-        }
-        match self.spec_operations.get(&id) {
-            Some(SpecSource::Operation(of, args)) => {
-                let args: Vec<SpecExpression> = args.iter().map(|arg| self.expression(*arg)).collect();
-                let known = SpecExpression::Operation { of: *of, args };
-                // Of constants alone: folded here, so that only what can change is left.
-                match known.is_constant().then(|| known.value(&|_| None)).flatten() {
-                    Some(value) => SpecExpression::Known(value),
-                    None => known,
-                }
-            }
-            Some(SpecSource::Component(composite, at)) => {
-                let member = self.composites.get(composite).and_then(|members| members.get(*at as usize));
-                member.map_or(SpecExpression::Unknown, |member| self.expression(*member))
-            }
-            None => SpecExpression::Unknown,
-        }
-    }
-
-    fn shared_array(&self, ty: u32) -> SharedArray {
-        let Some(Type::Array { of, length }) = self.types.get(&ty) else {
-            return SharedArray { bytes: self.size_bytes(ty), lengths: Vec::new() };
-        };
-        let mut array = self.shared_array(*of);
-        match self.expression(*length) {
-            SpecExpression::Known(length) => array.bytes = array.bytes.saturating_mul(length),
-            length => array.lengths.push(length),
-        }
-        array
-    }
-
     /// Tightly packed size, which is what shared memory takes at least.
     fn size_bytes(&self, ty: u32) -> u32 {
         match self.types.get(&ty) {
             Some(Type::Bool) => 4,
             Some(Type::Int { bits, .. } | Type::Float { bits }) => bits / 8,
             Some(Type::Vector { of, n } | Type::Matrix { of, n }) => self.size_bytes(*of).saturating_mul(*n),
-            Some(Type::Array { of, length }) => {
-                // Nothing that can be computed: as large as it gets, which no device has.
-                let length = self.expression(*length).value(&|_| None).unwrap_or(u32::MAX);
-                self.size_bytes(*of).saturating_mul(length)
-            }
+            Some(Type::Array { of, length }) => self.size_bytes(*of).saturating_mul(*length),
             Some(Type::Struct { members }) => {
                 members.iter().fold(0, |sum, member| sum.saturating_add(self.size_bytes(*member)))
             }
@@ -631,31 +569,24 @@ mod tests {
     use super::*;
     use crate::codegen::compiler::Compiler;
 
-    fn requirements(shared: &str) -> Requirements {
+    fn shared_bytes(shared: &str, local: [u32; 3]) -> u32 {
         let source = format!(
             "#version 450\nlayout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n\
              layout(constant_id = 3) const uint stages = 2u;\nconst uint tile = gl_WorkGroupSize.y * 4u;\n\
              layout(set = 0, binding = 0) buffer B {{ float b[]; }};\nshared {shared};\n\
              void main() {{\n  s[gl_LocalInvocationIndex % 2u][0] = 1.0;\n  barrier();\n  b[0] = s[0][0];\n}}\n"
         );
-        Reflection::read(&Compiler::new().unwrap().compile(&source).unwrap()).unwrap().requirements()
+        Reflection::read_at(&Compiler::new().unwrap().compile(&source).unwrap(), local).unwrap().shared_bytes
     }
 
     #[test]
-    fn shared_memory_is_counted_at_the_specialised_sizes() {
-        let fixed = requirements("vec4 s[32]");
-        assert_eq!((fixed.shared_bytes, fixed.shared.len()), (512, 0));
-        assert_eq!(fixed.shared_bytes_for([64, 64, 1], &[9]), Some(512));
-        // The default local size is 1 x 1 x 1.
-        let by_local = requirements("vec4 s[tile * 2u]");
-        assert_eq!(by_local.shared_bytes, 16 * 8);
-        assert_eq!(by_local.shared_bytes_for([8, 16, 1], &[]), Some(16 * 4 * 16 * 2));
-        let by_constant = requirements("vec4 s[gl_WorkGroupSize.x * gl_WorkGroupSize.y / 2u + stages]");
-        assert_eq!(by_constant.shared_bytes_for([8, 16, 1], &[5]), Some(16 * (64 + 5)));
-        let nested = requirements("float s[stages][64]");
-        assert_eq!(nested.shared_bytes_for([8, 8, 1], &[3]), Some(3 * 64 * 4));
-        assert_eq!(by_local.shared_bytes_for([1, 1 << 28, 1], &[]), None, "too many for 32 bits");
-        let text = serde_json::to_string(&by_constant).unwrap();
-        assert_eq!(serde_json::from_str::<Requirements>(&text).unwrap(), by_constant);
+    fn shared_memory_is_counted_at_the_local_size_and_never_too_low() {
+        assert_eq!(shared_bytes("vec4 s[32]", [64, 64, 1]), 512);
+        assert_eq!(shared_bytes("vec4 s[tile * 2u]", [8, 16, 1]), 16 * 4 * 16 * 2);
+        assert_eq!(shared_bytes("vec4 s[gl_WorkGroupSize.x * gl_WorkGroupSize.y / 2u]", [8, 16, 1]), 16 * 64);
+        for unknown in ["vec4 s[stages + tile]", "float s[stages][64]", "vec4 s[tile > 4u ? 9u : tile]"] {
+            assert_eq!(shared_bytes(unknown, [8, 8, 1]), u32::MAX, "{unknown}");
+        }
+        assert_eq!(shared_bytes("vec4 s[tile * 2u]", [1, 1 << 30, 1]), u32::MAX, "too many for 32 bits");
     }
 }

@@ -27,8 +27,7 @@ pub use expand::{Expansion, Filtered};
 #[cfg(feature = "compile")]
 pub use file::MatrixError;
 pub use interface::{
-    Binding, Dtype, GlslType, Grid, GridTerm, Layout, Padding, PushField, Requirements, Role, SharedArray, SpecConst,
-    SpecExpression, SpecOperation, StaticCounts,
+    Binding, Dtype, GlslType, Grid, GridTerm, Layout, Padding, PushField, Requirements, Role, SpecConst, StaticCounts,
 };
 #[cfg(feature = "compile")]
 pub use kernel::{Kernel, Matrix, OpFeatures, Reference};

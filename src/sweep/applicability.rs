@@ -2,6 +2,7 @@
 //! its device. The judgement is [`crate::verify`]'s; here it is asked once for each case and candidate.
 
 use crate::gpu::Capabilities;
+use crate::matrix::Requirements;
 use crate::ops::layout::GUARD_TILE;
 use crate::verify::Verdict;
 use crate::verify::applicability::of_candidate;
@@ -12,13 +13,6 @@ pub fn misfit(manifest: &Manifest, device: &Capabilities, case: usize, candidate
     let candidate = &manifest.candidates[candidate];
     let bundled = &manifest.variants[candidate.variant];
     let case = &manifest.cases[case].case;
-    of_candidate(
-        &bundled.requirements,
-        &bundled.variant,
-        (manifest.shrink, &manifest.spec),
-        candidate.local,
-        case,
-        device,
-        GUARD_TILE,
-    )
+    let needs = Requirements { shared_bytes: candidate.shared_bytes, ..bundled.requirements.clone() };
+    of_candidate(&needs, &bundled.variant, manifest.shrink, candidate.local, case, device, GUARD_TILE)
 }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::file::{self, SweepFile, SweepFileError};
 use super::references::{ReferenceCache, ReferencesError};
+use crate::codegen::reflection::{Reflection, ReflectionError};
 use crate::codegen::{self, CodegenError, Module, Progress, Project};
 use crate::matrix::cover::cover_pairs;
 use crate::matrix::document::FileError;
@@ -39,6 +40,8 @@ pub enum PlanError {
     NotAccepted { at: String, kernel: String, case: String, accepts: String },
     #[error("{kernel}: accepts cannot be evaluated: {message}")]
     Accepts { kernel: String, message: String },
+    #[error(transparent)]
+    Reflection(#[from] ReflectionError),
     #[error(transparent)]
     References(#[from] ReferencesError),
     #[error(transparent)]
@@ -260,7 +263,16 @@ pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, 
     let n_compiled = modules.iter().filter(|m| !m.from_cache).count();
     let position: std::collections::HashMap<usize, usize> =
         selection.variants.iter().enumerate().map(|(at, &v)| (v, at)).collect();
-    let candidate = |&(v, local): &(usize, [u32; 3])| Candidate { variant: position[&v], local };
+    let candidate = |&(v, local): &(usize, [u32; 3])| {
+        let module = &modules[position[&v]];
+        // Arrays may be sized by the local size.
+        let shared_bytes = match module.requirements.shared_bytes {
+            0 => 0,
+            _ => Reflection::read_at(&module.spirv_bytes, local)?.shared_bytes,
+        };
+        Ok(Candidate { variant: position[&v], local, shared_bytes })
+    };
+    let candidates = selection.candidates.iter().map(candidate).collect::<Result<_, ReflectionError>>()?;
     let class = |(id, values, reference): (String, IndexMap<String, String>, usize)| GivenClass {
         id,
         values,
@@ -284,7 +296,7 @@ pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, 
         spec: kernel.spec.clone(),
         shrink: kernel.shrink,
         variants: used.iter().zip(&modules).map(bundled).collect(),
-        candidates: selection.candidates.iter().map(candidate).collect(),
+        candidates,
         given: selection.classes.into_iter().map(class).collect(),
         cases,
         rules: file.rules.clone(),

@@ -4,7 +4,7 @@
 use super::{Kind, Status, Verdict};
 use crate::gpu::Capabilities;
 use crate::matrix::interface::Requirements;
-use crate::matrix::{Layout, Shrink, SpecConst, Variant};
+use crate::matrix::{Layout, Shrink, Variant};
 use crate::ops::case::Conv2dShape;
 use crate::ops::layout::{Allocation, GuardSize, binding_dims};
 use crate::ops::{self, Case};
@@ -19,7 +19,7 @@ pub fn group_counts(grid: [u32; 3], local: [u32; 3]) -> [u32; 3] {
 pub fn of_candidate(
     needs: &Requirements,
     variant: &Variant,
-    (shrink, spec): (Shrink, &[SpecConst]),
+    shrink: Shrink,
     local: [u32; 3],
     case: &Case,
     capabilities: &Capabilities,
@@ -44,16 +44,6 @@ pub fn of_candidate(
         }
     }
     let bindings: Vec<(&str, &Allocation)> = allocations.iter().map(|(name, allocation)| (*name, allocation)).collect();
-    let declared: Vec<u32> = spec.iter().map(|s| features.get(&s.value).map_or(0, |value| *value as u32)).collect();
-    let Some(shared_bytes) = needs.shared_bytes_for(local, &declared) else {
-        let [x, y, z] = local;
-        return Some(Verdict::new(
-            Status::Inapplicable,
-            Kind::Limit,
-            format!("the size of its shared memory at local size {x}x{y}x{z} cannot be computed"),
-        ));
-    };
-    let needs = &Requirements { shared_bytes, ..needs.clone() };
     applicability(needs, capabilities, local, group_counts(grid, local), &bindings)
 }
 
@@ -166,7 +156,7 @@ mod tests {
 
     fn ask(features: &[&str], shared: u32, push: u32, local: [u32; 3], groups: [u32; 3]) -> String {
         let features: Vec<String> = features.iter().map(|f| (*f).to_owned()).collect();
-        let needs = Requirements { features, push_bytes: push, shared_bytes: shared, shared: Vec::new() };
+        let needs = Requirements { features, push_bytes: push, shared_bytes: shared };
         let verdict = applicability(&needs, &device(), local, groups, &[]);
         verdict.map_or_else(String::new, |v| {
             assert_eq!(v.status, Status::Inapplicable);
@@ -231,8 +221,7 @@ mod tests {
         };
         let ask = |pairs: &[(&str, i64)], local| {
             let case = Case::from_pairs("conv2d", pairs).unwrap();
-            let shrink = (Shrink::ToGrid, &[][..]);
-            let verdict = of_candidate(&Requirements::default(), &variant, shrink, local, &case, &device(), 4);
+            let verdict = of_candidate(&Requirements::default(), &variant, Shrink::ToGrid, local, &case, &device(), 4);
             verdict.map(|v| (v.kind, v.detail))
         };
         let small = [("c_in", 13), ("c_out", 27), ("h", 9), ("w", 7)];

@@ -183,10 +183,7 @@ impl Bench {
         };
         let grid = grid_of(&operation.features, &operation.case.id)?;
         let limits = &context.device.capabilities().limits;
-        let needs = &manifest.variants[candidate.variant].requirements;
-        let shared_bytes = needs.shared_bytes_for(candidate.local, &operation.spec);
         let fits = candidate.local.iter().product::<u32>() <= limits.max_invocations
-            && shared_bytes.is_some_and(|bytes| bytes <= limits.max_shared_bytes)
             && candidate.local.iter().zip(limits.max_local_size).all(|(size, max)| *size <= max);
         let local = if run.site > 0 && fits {
             candidate.local
@@ -290,6 +287,7 @@ impl Bench {
             None => None,
         };
         let lookup = |key: &PipelineKey| context.pipelines.get(key).map_err(Fatal::device_failed);
+        let has_shared = context.bundle.manifest.candidates[candidate].shared_bytes > 0;
         let harness = &context.harness;
         let mut record = || -> Result<Result<(), GpuError>, Fatal> {
             let commands = &mut self.commands;
@@ -298,6 +296,11 @@ impl Bench {
             }
             harness.reset_records(commands);
             for (i, (run, dispatch)) in dispatches.iter().enumerate() {
+                if has_shared {
+                    // What an invocation never wrote there must not be what the last workgroup left.
+                    commands.barrier();
+                    harness.dirty_shared(commands, i);
+                }
                 let pipeline = lookup(&dispatch.key)?;
                 let how = (pipeline, dispatch.set, dispatch.groups);
                 self.sites[run.site].record_replay(commands, harness, &self.sets, run.operation, how, i);

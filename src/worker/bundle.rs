@@ -12,7 +12,7 @@ use crate::matrix::{PushField, Shrink, SpecConst, Variant};
 pub use crate::matrix::{Requirements, StaticCounts};
 use crate::ops::Case;
 
-pub const MANIFEST_SCHEMA: u32 = 1;
+pub const MANIFEST_SCHEMA: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -56,6 +56,8 @@ pub struct Candidate {
     /// Index into `variants`.
     pub variant: usize,
     pub local: [u32; 3],
+    /// Shared memory of a workgroup at this local size.
+    pub shared_bytes: u32,
 }
 
 /// Candidates of one class are compared with each other, and with no others.

@@ -8,6 +8,7 @@ use crate::gpu::{
 };
 
 use crate::matrix::Dtype;
+use crate::matrix::interface::FIRST_SPEC_ID;
 use crate::ops::layout::{Allocation, POISON};
 
 use super::bundle::Bundle;
@@ -26,6 +27,12 @@ const MAX_INSPECT_GROUPS_CPU: u32 = 8;
 /// Words of the canary's buffers: 16 MiB do not fit a CPU's inner caches, and take a GPU a few microseconds.
 const CANARY_WORDS: u32 = 1 << 22;
 const CANARY_INVOCATIONS: u32 = 1 << 14;
+/// Workgroups that dirty shared memory, each all that one may have: enough to meet every core several times.
+const DIRTY_GROUPS: u32 = 1024;
+const DIRTY_GROUPS_CPU: u32 = 32;
+/// What it is dirtied with, in turn: NaN as one f32 and as two f16, and two ordinary values. Three, so that in any cycle of
+/// two or four replays each meets them all.
+const DIRT: [u32; 3] = [0x7fc0_7e00, 0x4148_4a40, 0xbf80_bc00];
 /// Aimed length of one canary.
 const CANARY_NS: f64 = 200_000.0;
 
@@ -75,6 +82,9 @@ pub struct Harness {
     inspect: Pipeline,
     inspect_layout: Arc<PipelineLayout>,
     max_inspect_groups: u32,
+    dirty_shared: Pipeline,
+    dirty_set: usize,
+    dirty_groups: u32,
     arithmetic: Canary,
     bandwidth: Canary,
     sets: DescriptorSets,
@@ -92,17 +102,21 @@ impl Harness {
     pub fn new(device: &Arc<Device>, bundle: &Bundle, clock: &Clock) -> Result<Self, Fatal> {
         let module = |hash: &str| bundle.spirv(hash).map_err(Fatal::system);
         let names = &bundle.manifest.harness;
-        let (inspect, arithmetic, bandwidth) =
-            (module(&names.inspect)?, module(&names.canary_arithmetic)?, module(&names.canary_bandwidth)?);
-        let mut harness = Self::build(device, &inspect, &arithmetic, &bandwidth).map_err(Fatal::device_failed)?;
+        let inspect = module(&names.inspect)?;
+        let (arithmetic, bandwidth) = (module(&names.canary_arithmetic)?, module(&names.canary_bandwidth)?);
+        let dirty = module(&names.dirty_shared)?;
+        let built = Self::build(device, [&inspect, &arithmetic, &bandwidth, &dirty]);
+        let mut harness = built.map_err(Fatal::device_failed)?;
         harness.calibrate(device, clock).map_err(Fatal::device_failed)?;
         Ok(harness)
     }
 
-    fn build(device: &Arc<Device>, inspect: &[u32], arithmetic: &[u32], bandwidth: &[u32]) -> Result<Self, GpuError> {
+    /// From the modules: inspection, both canaries, dirt.
+    fn build(device: &Arc<Device>, [inspect, arithmetic, bandwidth, dirty]: [&[u32]; 4]) -> Result<Self, GpuError> {
         use DescriptorKind::StorageBuffer;
         let inspect_layout = PipelineLayout::new(device, &[StorageBuffer, StorageBuffer], 56)?;
         let one = PipelineLayout::new(device, &[StorageBuffer], 8)?;
+        let dirt = PipelineLayout::new(device, &[StorageBuffer], 4)?;
         let two = PipelineLayout::new(device, &[StorageBuffer, StorageBuffer], 8)?;
         let bytes = 4 * u64::from(CANARY_WORDS);
         let source = Buffer::new(device, bytes, Memory::Device)?;
@@ -115,11 +129,14 @@ impl Harness {
         record[8] = u32::MAX;
         record[9] = u32::MAX;
         initial.write(0, &words(&record).repeat(MAX_RECORDS));
-        let mut sets = DescriptorSets::new(device, 2)?;
+        let mut sets = DescriptorSets::new(device, 3)?;
         let whole =
             |buffer| Resource::StorageBuffer { buffer, offset_bytes: 0, range_bytes: Buffer::size_bytes(buffer) };
         let arithmetic_set = sets.add(&one, &[whole(&result)])?;
         let bandwidth_set = sets.add(&two, &[whole(&source), whole(&target)])?;
+        let dirty_set = sets.add(&dirt, &[whole(&result)])?;
+        let is_cpu = device.capabilities().kind == "cpu";
+        let shared_words = device.capabilities().limits.max_shared_bytes / 4;
         Ok(Self {
             inspect: Pipeline::new(&inspect_layout, inspect, &[])?,
             arithmetic: Canary {
@@ -135,11 +152,10 @@ impl Harness {
                 groups: 64,
             },
             inspect_layout,
-            max_inspect_groups: if device.capabilities().kind == "cpu" {
-                MAX_INSPECT_GROUPS_CPU
-            } else {
-                MAX_INSPECT_GROUPS
-            },
+            max_inspect_groups: if is_cpu { MAX_INSPECT_GROUPS_CPU } else { MAX_INSPECT_GROUPS },
+            dirty_shared: Pipeline::new(&dirt, dirty, &[(FIRST_SPEC_ID, shared_words)])?,
+            dirty_set,
+            dirty_groups: if is_cpu { DIRTY_GROUPS_CPU } else { DIRTY_GROUPS },
             sets,
             source,
             target,
@@ -184,6 +200,12 @@ impl Harness {
             groups * 64,
         ]);
         commands.dispatch(&self.inspect, sets, set, &push, [groups, 1, 1]);
+    }
+
+    /// Leaves something in all shared memory of the device, another thing each time that `turn` goes on.
+    pub fn dirty_shared(&self, commands: &mut Commands, turn: usize) {
+        let push = words(&[DIRT[turn % DIRT.len()]]);
+        commands.dispatch(&self.dirty_shared, &self.sets, self.dirty_set, &push, [self.dirty_groups, 1, 1]);
     }
 
     /// Copies the records to the host; read them with [`Harness::record`] after the run.
