@@ -199,7 +199,9 @@ pub(super) fn exit_code(error: &CodegenError) -> i32 {
         CodegenError::Threads(_) => exit::SYSTEM,
         CodegenError::UnknownKernel { .. } => exit::USAGE,
         // Every file is well formed, and what they say of each other does not hold.
-        CodegenError::Compile(errors) if errors.failures.iter().all(|failure| failure.step == Step::Interface) => {
+        CodegenError::Compile(errors)
+            if errors.failures.iter().all(|failure| matches!(failure.step, Step::Interface | Step::Static(_))) =>
+        {
             exit::FOUND
         }
         _ => exit::INPUT,

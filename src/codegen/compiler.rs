@@ -56,6 +56,20 @@ impl Compiler {
 
     /// Compiles, optimises and validates one compute shader.
     pub fn compile(&self, source: &str) -> Result<Vec<u8>, CompileError> {
+        self.compile_at(source, shaderc::OptimizationLevel::Performance, false)
+    }
+
+    /// The same source as it was written, with lines and names: for a message about it, never for a device.
+    pub fn compile_for_debugging(&self, source: &str) -> Result<Vec<u8>, CompileError> {
+        self.compile_at(source, shaderc::OptimizationLevel::Zero, true)
+    }
+
+    fn compile_at(
+        &self,
+        source: &str,
+        optimization: shaderc::OptimizationLevel,
+        with_debug_info: bool,
+    ) -> Result<Vec<u8>, CompileError> {
         // The bindings to shaderc panic on an inner NUL.
         if let Some(at) = source.find('\0') {
             let line = source[..at].matches('\n').count() + 1;
@@ -68,7 +82,10 @@ impl Compiler {
         options.set_target_env(shaderc::TargetEnv::Vulkan, shaderc::EnvVersion::Vulkan1_1 as u32);
         options.set_target_spirv(shaderc::SpirvVersion::V1_3);
         options.set_source_language(shaderc::SourceLanguage::GLSL);
-        options.set_optimization_level(shaderc::OptimizationLevel::Performance);
+        options.set_optimization_level(optimization);
+        if with_debug_info {
+            options.set_generate_debug_info();
+        }
         let artifact = self
             .shaderc
             .compile_into_spirv(source, shaderc::ShaderKind::Compute, SOURCE_NAME, "main", Some(&options))

@@ -6,6 +6,7 @@ use std::fmt;
 use indexmap::IndexMap;
 
 use super::project::count;
+use super::static_checks::StaticKind;
 
 /// In which step a variant failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -14,6 +15,8 @@ pub enum Step {
     Compile,
     Validate,
     Interface,
+    /// A fault that a run may not show.
+    Static(StaticKind),
 }
 
 impl Step {
@@ -23,6 +26,7 @@ impl Step {
             Step::Compile => "compile",
             Step::Validate => "validate",
             Step::Interface => "interface",
+            Step::Static(kind) => kind.name(),
         }
     }
 }

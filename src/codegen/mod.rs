@@ -5,7 +5,7 @@
 //! variants.yaml --expand--> Variant --templates--> GLSL --compiler--> SPIR-V --reflection--> Module
 //! ```
 //! [`scope`] checks the templates before anything is rendered, [`interface`] compares what is declared
-//! with what the module has, and [`cache`] skips the compiler for a source that was compiled before.
+//! with what the module has, [`static_checks`] looks for what a run may not show, and [`cache`] skips the compiler for a source that was compiled before.
 
 pub mod cache;
 pub mod compiler;
@@ -16,6 +16,7 @@ pub mod interface;
 pub mod project;
 pub mod reflection;
 pub mod scope;
+pub mod static_checks;
 pub mod templates;
 
 pub use compiler::{FLAGS, TARGET_ENV, compiler_version};

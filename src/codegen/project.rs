@@ -15,6 +15,7 @@ use super::failure::{CompileErrors, Step, VariantFailure};
 use super::interface::differences;
 use super::reflection::Reflection;
 use super::scope::{self, Uses};
+use super::static_checks::{self, StaticFault};
 use super::templates::{Templates, UnreadableTemplate};
 use crate::content_hash::short_hash;
 use crate::matrix::document::FileError;
@@ -269,6 +270,15 @@ impl Project {
         if !differences.is_empty() {
             return Err(differences.into_iter().map(|message| failure(Step::Interface, None, message)).collect());
         }
+        let unreadable =
+            |error: super::reflection::ReflectionError| vec![failure(Step::Interface, None, error.to_string())];
+        let faults = static_checks::check(&spirv_bytes, variant).map_err(unreadable)?;
+        if !faults.is_empty() {
+            let faults = self.placed(faults, &glsl, variant, compiler);
+            let line_text = |line: usize| (line, glsl.lines().nth(line.saturating_sub(1)).unwrap_or("").to_string());
+            let one = |f: StaticFault| failure(Step::Static(f.kind), f.line.map(line_text), f.message);
+            return Err(faults.into_iter().map(one).collect());
+        }
         Ok(Module {
             variant: variant.name.clone(),
             spirv_hash: short_hash(&spirv_bytes),
@@ -280,6 +290,27 @@ impl Project {
             spirv_bytes,
             compile_ms,
         })
+    }
+
+    /// The same faults with their lines, found again in the source as it was written; those of the optimised module where
+    /// that does not show them.
+    fn placed(
+        &self,
+        faults: Vec<StaticFault>,
+        glsl: &str,
+        variant: &Variant,
+        compiler: &mut Option<Compiler>,
+    ) -> Vec<StaticFault> {
+        let compiler = match compiler {
+            Some(compiler) => compiler,
+            None => match Compiler::new() {
+                Ok(new) => compiler.insert(new),
+                Err(_) => return faults,
+            },
+        };
+        let again = compiler.compile_for_debugging(glsl).ok();
+        let placed = again.and_then(|bytes| static_checks::check(&bytes, variant).ok());
+        placed.filter(|placed| !placed.is_empty()).unwrap_or(faults)
     }
 
     fn compile_source(&self, glsl: &str, compiler: &mut Option<Compiler>) -> Result<Vec<u8>, CompileError> {

@@ -311,7 +311,8 @@ impl Consumer {
                 self.define(id?, Type::Matrix { of: number(instruction, 0)?, n: number(instruction, 1)? })
             }
             Op::TypeArray => {
-                let length = self.constants.get(&number(instruction, 1)?).copied().unwrap_or(1);
+                // Fail closed: a length that cannot be computed is more than any device has.
+                let length = self.constants.get(&number(instruction, 1)?).copied().unwrap_or(u32::MAX);
                 self.define(id?, Type::Array { of: number(instruction, 0)?, length });
             }
             Op::TypeRuntimeArray => self.define(id?, Type::RuntimeArray),
@@ -331,8 +332,12 @@ impl Consumer {
             }
             Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse => {
                 self.spec_types.insert(id?, instruction.result_type?);
-                let specialised = self.spec_ids.get(&id?).and_then(|at| self.local?.get(*at as usize).copied());
-                if let Some(value) = specialised.or_else(|| number(instruction, 0)) {
+                let value = match (self.local, self.spec_ids.get(&id?)) {
+                    // Of the declared constants no value is known here: no size may hang on them.
+                    (Some(local), Some(at)) => local.get(*at as usize).copied(),
+                    _ => number(instruction, 0),
+                };
+                if let Some(value) = value {
                     self.constants.insert(id?, value);
                 }
             }
@@ -557,4 +562,31 @@ fn dimension_name(dimension: Dim) -> &'static str {
 
 fn capability_name(capability: Capability) -> String {
     format!("{capability:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codegen::compiler::Compiler;
+
+    fn shared_bytes(shared: &str, local: [u32; 3]) -> u32 {
+        let source = format!(
+            "#version 450\nlayout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n\
+             layout(constant_id = 3) const uint stages = 2u;\nconst uint tile = gl_WorkGroupSize.y * 4u;\n\
+             layout(set = 0, binding = 0) buffer B {{ float b[]; }};\nshared {shared};\n\
+             void main() {{\n  s[gl_LocalInvocationIndex % 2u][0] = 1.0;\n  barrier();\n  b[0] = s[0][0];\n}}\n"
+        );
+        Reflection::read_at(&Compiler::new().unwrap().compile(&source).unwrap(), local).unwrap().shared_bytes
+    }
+
+    #[test]
+    fn shared_memory_is_counted_at_the_local_size_and_never_too_low() {
+        assert_eq!(shared_bytes("vec4 s[32]", [64, 64, 1]), 512);
+        assert_eq!(shared_bytes("vec4 s[tile * 2u]", [8, 16, 1]), 16 * 4 * 16 * 2);
+        assert_eq!(shared_bytes("vec4 s[gl_WorkGroupSize.x * gl_WorkGroupSize.y / 2u]", [8, 16, 1]), 16 * 64);
+        for unknown in ["vec4 s[stages + tile]", "float s[stages][64]", "vec4 s[tile > 4u ? 9u : tile]"] {
+            assert_eq!(shared_bytes(unknown, [8, 8, 1]), u32::MAX, "{unknown}");
+        }
+        assert_eq!(shared_bytes("vec4 s[tile * 2u]", [1, 1 << 30, 1]), u32::MAX, "too many for 32 bits");
+    }
 }
