@@ -14,7 +14,7 @@ use crate::codegen::{CodegenError, Project};
 use crate::sweep::plan::{self, PlanError};
 use crate::sweep::session::{self, Ending, Options, Outcome, SweepError, Watch, describe_candidate};
 use crate::sweep::supervisor::{Patience, WorkerProgram};
-use crate::verify::{Status, Verdict};
+use crate::verify::{Kind, Status, Verdict};
 use crate::worker::bundle::{Bundle, BundleError};
 
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +64,19 @@ pub struct Tried {
     pub time: Duration,
 }
 
+impl Tried {
+    fn wrong(specimen: &Specimen, objection: String) -> Tried {
+        Tried {
+            name: specimen.name.clone(),
+            kind: specimen.kind.clone(),
+            fate: Fate::Wrong(vec![objection]),
+            n_healthy: 0,
+            false_alarms: Vec::new(),
+            time: Duration::ZERO,
+        }
+    }
+}
+
 /// A project's copy and a device.
 pub struct Trial {
     copy: Copy,
@@ -101,17 +114,23 @@ impl Trial {
     /// Tries a specimen and its twin.
     ///
     /// # Errors
-    /// What keeps a specimen from being tried at all: an edit that no longer fits, a device that fails.
+    /// What keeps all specimens from being tried: no device, a full disk. What is wrong with one is its fate.
     pub fn run(&mut self, specimen: &Specimen) -> Result<Tried, TrialError> {
+        match self.try_both(specimen) {
+            // What is wrong with one specimen must not keep the others from being tried.
+            Err(error @ (TrialError::Edit(_) | TrialError::Plan(_) | TrialError::Expression { .. })) => {
+                Ok(Tried::wrong(specimen, error_text(&error)))
+            }
+            Err(TrialError::Ending(Ending::GaveUp(why))) => {
+                Ok(Tried::wrong(specimen, format!("the sweep gave up: {why}")))
+            }
+            other => other,
+        }
+    }
+
+    fn try_both(&mut self, specimen: &Specimen) -> Result<Tried, TrialError> {
         let began = Instant::now();
-        let mut tried = Tried {
-            name: specimen.name.clone(),
-            kind: specimen.kind.clone(),
-            fate: Fate::Wrong(Vec::new()),
-            n_healthy: 0,
-            false_alarms: Vec::new(),
-            time: Duration::ZERO,
-        };
+        let mut tried = Tried::wrong(specimen, String::new());
         let before = self.copy.edit(&specimen.edits)?;
         let bundle = self.bundle(specimen);
         Copy::restore(before).map_err(TrialError::Copy)?;
@@ -229,6 +248,21 @@ impl Swept {
     }
 }
 
+/// `(n 0, c 4, y 1, x 3)`, a texel `(5, 0, 0)`, `3 texels past the end`, or `lanes past channel 26`: of what was found in an
+/// output a person wants to know where.
+fn names_a_place(verdict: &Verdict) -> bool {
+    if matches!(verdict.kind, Some(Kind::Crash | Kind::Hang | Kind::DeviceLost | Kind::Race)) {
+        return true;
+    }
+    let text = &verdict.detail;
+    let is_tuple = |text: &str| {
+        let parts: Vec<&str> = text.split(", ").collect();
+        parts.len() >= 3 && parts.iter().all(|p| p.rsplit(' ').next().is_some_and(|n| n.parse::<u32>().is_ok()))
+    };
+    let mut places = text.split('(').skip(1).filter_map(|rest| rest.split(')').next());
+    places.any(is_tuple) || text.contains(" texels ") || text.contains("lanes past channel ")
+}
+
 /// What the verdicts on the changed copy mean.
 fn judge(specimen: &Specimen, swept: &Swept, tried: &mut Tried) -> Result<Fate, TrialError> {
     let manifest = &swept.outcome.state.manifest;
@@ -254,6 +288,9 @@ fn judge(specimen: &Specimen, swept: &Swept, tried: &mut Tried) -> Result<Fate, 
         let (_, candidate) = at;
         let is_named = verdict.status != Status::Admitted && verdict.kind.is_some_and(|k| specimen.kinds.contains(&k));
         match (is_faulty[candidate], verdict.status) {
+            (true, Status::Rejected) if is_named && !names_a_place(verdict) => {
+                wrong.push(format!("no element or texel is named: {}", swept.describe(at, verdict)));
+            }
             (true, _) if is_named => {
                 is_found[candidate] = true;
                 found.get_or_insert_with(|| swept.describe(at, verdict));
