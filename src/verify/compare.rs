@@ -16,6 +16,8 @@ pub enum Expectation {
     Exact,
     /// The exact integer, rounded to f16 in either direction.
     EitherNeighbourF16,
+    /// Past the range of f16: infinity or the largest finite value, of the right sign. Vulkan leaves the choice.
+    OverflowF16,
     /// Within the error bound of the class.
     Bound,
 }
@@ -23,10 +25,11 @@ pub enum Expectation {
 impl Expectation {
     pub fn of(family: Family, storage: Dtype, accumulate: Dtype) -> Self {
         match (family, storage, accumulate) {
-            (Family::I1 | Family::H | Family::Z, _, _) => Expectation::Exact,
-            (Family::I2, Dtype::F32, Dtype::F32) => Expectation::Exact,
+            (Family::I1 | Family::H | Family::Z | Family::I4, _, _) => Expectation::Exact,
+            (Family::I2 | Family::I3, Dtype::F32, Dtype::F32) => Expectation::Exact,
             (Family::I2, Dtype::F16, Dtype::F32) => Expectation::EitherNeighbourF16,
-            (Family::I2, _, Dtype::F16) | (Family::R, _, _) => Expectation::Bound,
+            (Family::I3, Dtype::F16, Dtype::F32) => Expectation::OverflowF16,
+            (Family::I2 | Family::I3, _, Dtype::F16) | (Family::R, _, _) => Expectation::Bound,
         }
     }
 }
@@ -161,6 +164,22 @@ pub fn either_neighbour_f16(got: &[f32], want: &[i32], dims: [usize; 4]) -> Comp
             let is_good = got.is_finite() && (got == below || got == above);
             let bound = f64::from(above) - f64::from(below);
             Judged { want: exact, bound, is_good, ratio: if is_good { 0.0 } else { f64::INFINITY } }
+        },
+    )
+}
+
+/// Compares f16 outputs with integers that may lie past the range of f16: there both infinity and the largest finite value
+/// are right; within it, either neighbour is.
+pub fn overflow_f16(got: &[f32], want: &[i32], dims: [usize; 4]) -> Comparison {
+    compare(
+        got,
+        want.len(),
+        dims,
+        |i| i,
+        |i, got| {
+            let exact = f64::from(want[i]);
+            let is_good = f16_neighbours(exact).contains(&got);
+            Judged { want: exact, bound: 0.0, is_good, ratio: if is_good { 0.0 } else { f64::INFINITY } }
         },
     )
 }
@@ -318,6 +337,16 @@ mod tests {
             assert_eq!(either_neighbour_f16(&[got], &[2049], [1; 4]).is_good(), good, "{got}");
         }
         assert!(!either_neighbour_f16(&[2052.0], &[2050], [1; 4]).is_good());
+    }
+
+    #[test]
+    fn past_the_range_of_f16_only_its_two_ends_are_right() {
+        for (got, good) in [(65504.0, true), (f32::INFINITY, true), (65472.0, false), (f32::NEG_INFINITY, false)] {
+            assert_eq!(overflow_f16(&[got], &[4_000_000], [1; 4]).is_good(), good, "{got}");
+            assert_eq!(overflow_f16(&[-got], &[-4_000_000], [1; 4]).is_good(), good, "{got}");
+        }
+        assert!(!overflow_f16(&[f32::NAN], &[4_000_000], [1; 4]).is_good());
+        assert!(overflow_f16(&[2048.0], &[2049], [1; 4]).is_good());
     }
 
     /// The classic mistake: an f16 accumulator under an f32 claim passes every usual tolerance on random data.

@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use crate::gpu::{Commands, DescriptorSets, GpuError};
 use crate::matrix::{Binding, Dtype, Role};
-use crate::ops::case::{Activation, CaseError};
-use crate::ops::families::{ProbeError, probe_check};
+use crate::ops::case::{Activation, CaseError, Conv2dShape};
+use crate::ops::families::{ProbeError, applies, probe_check};
 use crate::ops::inspection::Inspection;
 use crate::ops::layout::{Allocation, LayoutError};
 use crate::ops::{Case, Family, Fields, OperandSet, hash};
+use crate::verify::reading::REQUIRED_AT_K;
 use crate::verify::{Kind, Status, Verdict};
 
 use super::harness::MAX_RECORDS;
@@ -107,10 +108,11 @@ impl Bench {
         context.references.turn_to(case);
         let cases: Vec<Case> =
             std::iter::once(sweep_case.case.clone()).chain(sweep_case.probes.iter().cloned()).collect();
-        let max_sets = (cases.len() * 8 * bindings.len().max(1)) as u32;
+        let max_sets = (cases.len() * 12 * bindings.len().max(1)) as u32;
         let mut sets = DescriptorSets::new(&context.device, max_sets)?;
         let mut judge = Judge::new(storage, accumulate, seed);
         let mut sites = Vec::new();
+        let at_k = site_at_k(&cases)?;
         for (i, case) in cases.iter().enumerate() {
             let plain = case.without_activation();
             let mut site = Site::new(context, &mut sets, case, &bindings)?;
@@ -119,7 +121,7 @@ impl Bench {
             // runs with one, so that each is met on the fast path or on the general one.
             let activated =
                 if site.shape.stride == 1 && site.shape.padding == 0 { Activation::Clamp } else { Activation::Relu };
-            let operations: Vec<(Family, OperandSet, Case)> = if i == 0 {
+            let mut operations: Vec<(Family, OperandSet, Case)> = if i == 0 {
                 vec![
                     (Family::I1, OperandSet::A, plain.clone()),
                     (Family::I1, OperandSet::B, plain.clone()),
@@ -133,6 +135,10 @@ impl Bench {
                     (Family::I1, OperandSet::B, with_activation(&plain, activated)?),
                 ]
             };
+            if i == at_k {
+                let further = REQUIRED_AT_K.into_iter().filter(|(family, _)| applies(*family, &site.shape, accumulate));
+                operations.extend(further.map(|(family, set)| (family, set, plain.clone())));
+            }
             for (family, set, case) in operations {
                 let operands = context.references.operands(&case, family, set, seed, storage)?;
                 if set == OperandSet::A {
@@ -570,6 +576,15 @@ impl Bench {
         }
         Ok(replayed)
     }
+}
+
+/// The smallest of the cases that has the first one's channels in and neither stride nor padding; the first one if there is none.
+fn site_at_k(cases: &[Case]) -> Result<usize, CaseError> {
+    let shapes = cases.iter().map(Conv2dShape::of).collect::<Result<Vec<_>, _>>()?;
+    let is_like = |s: &Conv2dShape| (s.c_in, s.stride, s.padding) == (shapes[0].c_in, 1, 0) && s.n_output() > 1;
+    // A single pixel would do for most, but says little of who is next to whom.
+    let wanted = (1..shapes.len()).filter(|at| is_like(&shapes[*at]) && shapes[*at].w_out > 1);
+    Ok(wanted.min_by_key(|at| shapes[*at].n_output()).unwrap_or(0))
 }
 
 fn record_batch(commands: &mut Commands, groups: [u32; 3], batch: u32) {

@@ -14,8 +14,9 @@ use crate::ops::layout::Allocation;
 use crate::ops::{Case, Family, OperandSet, hash};
 use crate::verify::Verdict;
 use crate::verify::compare::{self, Comparison, Expectation};
-use crate::verify::reading::{self, Claim, Observation, REQUIRED};
+use crate::verify::reading::{self, Claim, Observation, REQUIRED, REQUIRED_AT_K};
 use crate::verify::replays::{ReplayReading, ReplayedSet};
+use crate::verify::{Kind, Status};
 
 use super::bench::Run;
 use super::references::{References, sampled};
@@ -122,6 +123,7 @@ impl Judge {
         let exact = references.exact(case, *family, *set, self.seed)?;
         Ok(match expectation {
             Expectation::EitherNeighbourF16 => compare::either_neighbour_f16(values, &exact, dims),
+            Expectation::OverflowF16 => compare::overflow_f16(values, &exact, dims),
             _ => compare::exact(values, &exact, dims),
         })
     }
@@ -172,10 +174,31 @@ impl Judge {
         let required = |list: &'static [(Family, OperandSet)]| if whole_chain { list } else { &[] };
         let verdict = reading::read(&self.observations(seen, allocations, false), self.claim, required(&REQUIRED));
         let probes = self.observations(seen, allocations, true);
-        if !verdict.is_admitted() || probes.is_empty() {
+        if !verdict.is_admitted() {
             return verdict;
         }
-        reading::read(&probes, self.claim, required(&REQUIRED_OF_PROBES))
+        if !probes.is_empty() {
+            let of_probes = reading::read(&probes, self.claim, required(&REQUIRED_OF_PROBES));
+            if !of_probes.is_admitted() {
+                return of_probes;
+            }
+        }
+        self.missing_at_k(seen).filter(|_| whole_chain).unwrap_or(verdict)
+    }
+
+    /// A family that was announced for one of the sites and did not run there. Where none of them applies, none was announced.
+    fn missing_at_k(&self, seen: &[Seen]) -> Option<Verdict> {
+        let announced = |family, set| {
+            let mut runs = self.expected.iter().filter(move |(_, e)| (e.family, e.set) == (family, set));
+            runs.next().map(|(run, _)| *run)
+        };
+        REQUIRED_AT_K.into_iter().find_map(|(family, set)| {
+            let run = announced(family, set)?;
+            (!seen.iter().any(|s| s.run == run)).then(|| {
+                let detail = format!("{} {set:?} of {} was not run", family.name(), self.sites[run.site]);
+                Verdict::new(Status::Untested, Kind::NotReached, detail)
+            })
+        })
     }
 
     /// The largest error over its bound among the random runs.
