@@ -167,14 +167,15 @@ mod tests {
     use super::*;
     use crate::matrix::Layout;
     use crate::ops::inspection::EMPTY_RECORD;
-    use crate::verify::compare;
+    use crate::verify::Weakening;
+    use crate::verify::compare::Comparer;
 
     const F32: Claim = Claim { storage: Dtype::F32, accumulate: Dtype::F32 };
     const NARROW: Claim = Claim { storage: Dtype::F16, accumulate: Dtype::F16 };
     const DIMS: [usize; 4] = [1, 1, 1, 2];
 
     fn comparison(good: bool) -> Comparison {
-        compare::exact(&[1.0, if good { 2.0 } else { 3.0 }], &[1, 2], DIMS)
+        Comparer(Weakening::None).exact(&[1.0, if good { 2.0 } else { 3.0 }], &[1, 2], DIMS)
     }
 
     fn allocation() -> Allocation {

@@ -12,7 +12,7 @@ use crate::ops::inspection::Inspection;
 use crate::ops::layout::{Allocation, LayoutError};
 use crate::ops::{Case, Family, Fields, OperandSet, hash};
 use crate::verify::reading::REQUIRED_AT_K;
-use crate::verify::{Kind, Status, Verdict};
+use crate::verify::{Kind, Status, Verdict, Weakening};
 
 use super::harness::MAX_RECORDS;
 use super::judgement::{Judge, Seen};
@@ -110,7 +110,7 @@ impl Bench {
             std::iter::once(sweep_case.case.clone()).chain(sweep_case.probes.iter().cloned()).collect();
         let max_sets = (cases.len() * 12 * bindings.len().max(1)) as u32;
         let mut sets = DescriptorSets::new(&context.device, max_sets)?;
-        let mut judge = Judge::new(storage, accumulate, seed);
+        let mut judge = Judge::new(storage, accumulate, seed, context.weakening);
         let mut sites = Vec::new();
         let at_k = site_at_k(&cases)?;
         for (i, case) in cases.iter().enumerate() {
@@ -139,6 +139,7 @@ impl Bench {
                 let further = REQUIRED_AT_K.into_iter().filter(|(family, _)| applies(*family, &site.shape, accumulate));
                 operations.extend(further.map(|(family, set)| (family, set, plain.clone())));
             }
+            operations.retain(|(family, ..)| context.weakening.runs(*family));
             for (family, set, case) in operations {
                 let operands = context.references.operands(&case, family, set, seed, storage)?;
                 if set == OperandSet::A {
@@ -545,7 +546,10 @@ impl Bench {
         self.prepare(context, &[candidate])?;
         self.warm_up(context, candidate)?;
         let (random, integers) = (self.runs_of(Family::R), self.runs_of(Family::I1));
-        let cycle: Vec<Run> = random.iter().zip(&integers).flat_map(|(r, i)| [*r, *i]).collect();
+        let mut cycle: Vec<Run> = random.iter().zip(&integers).flat_map(|(r, i)| [*r, *i]).collect();
+        if context.weakening == Weakening::ConstantOperands {
+            cycle.truncate(1);
+        }
         let one_ns = self.batch_ns(context, candidate, cycle[0], 1)?.0.max(1.0);
         // Filling and inspecting cost about as much as the dispatch itself, hence the 4.
         let per_submit = ((SUBMIT_CAP_NS / 4.0 / one_ns) as usize).clamp(cycle.len(), MAX_RECORDS);
