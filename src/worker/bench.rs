@@ -373,7 +373,8 @@ impl Bench {
         (verified.verdict, verified.err_over_bound) = self.judge(context, candidate, &runs, &inspections, true)?;
         if verified.verdict.is_admitted() {
             if time.is_none() {
-                time = Some(self.batch_ns(context, candidate, again[0], PROBE_BATCH)?.0);
+                let run = again.first().copied().unwrap_or(runs[0]);
+                time = Some(self.batch_ns(context, candidate, run, PROBE_BATCH)?.0);
             }
             self.rough_ns.extend(time.map(|ns| (candidate, ns)));
             verified.probe_ns = time;
@@ -546,7 +547,8 @@ impl Bench {
         self.prepare(context, &[candidate])?;
         self.warm_up(context, candidate)?;
         let (random, integers) = (self.runs_of(Family::R), self.runs_of(Family::I1));
-        let mut cycle: Vec<Run> = random.iter().zip(&integers).flat_map(|(r, i)| [*r, *i]).collect();
+        let in_turn = |i: usize| [random.get(i), integers.get(i)].into_iter().flatten().copied().collect::<Vec<Run>>();
+        let mut cycle: Vec<Run> = (0..random.len().max(integers.len())).flat_map(in_turn).collect();
         if context.weakening == Weakening::ConstantOperands {
             cycle.truncate(1);
         }
@@ -582,13 +584,13 @@ impl Bench {
     }
 }
 
-/// The smallest of the cases that has the first one's channels in and neither stride nor padding; the first one if there is none.
+/// The largest of the relatives with the first case's channels and neither stride nor padding; the first case itself if there
+/// is none. What they run there shows on any pixel.
 fn site_at_k(cases: &[Case]) -> Result<usize, CaseError> {
     let shapes = cases.iter().map(Conv2dShape::of).collect::<Result<Vec<_>, _>>()?;
-    let is_like = |s: &Conv2dShape| (s.c_in, s.stride, s.padding) == (shapes[0].c_in, 1, 0) && s.n_output() > 1;
-    // A single pixel would do for most, but says little of who is next to whom.
-    let wanted = (1..shapes.len()).filter(|at| is_like(&shapes[*at]) && shapes[*at].w_out > 1);
-    Ok(wanted.min_by_key(|at| shapes[*at].n_output()).unwrap_or(0))
+    let is_like = |s: &Conv2dShape| (s.c_in, s.stride, s.padding) == (shapes[0].c_in, 1, 0);
+    let wanted = (1..shapes.len()).filter(|at| is_like(&shapes[*at]));
+    Ok(wanted.max_by_key(|at| shapes[*at].n_output()).unwrap_or(0))
 }
 
 fn record_batch(commands: &mut Commands, groups: [u32; 3], batch: u32) {
