@@ -476,3 +476,12 @@ mod reader {
         }
     }
 }
+
+/// A rule of the verifier that a program could switch off would not be a rule.
+#[test]
+fn no_program_takes_a_rule_away() {
+    let sources = Sources::read(&src());
+    let callers = sources.0.iter().filter(|(_, source)| source.code.contains("open_weakened"));
+    let callers: Vec<String> = callers.map(|(module, _)| module.join("::")).collect();
+    assert_eq!(callers, ["worker::session"]);
+}

@@ -5,8 +5,10 @@
 //! |---|---|---|
 //! | `I1` | small integers, sum of absolute products and bias at most 2^11 | indices, tiles, races, bounds |
 //! | `I2` | positive integers, sums above 2^11 with products exact in f16 | is the accumulator at least f32? |
+//! | `I3` | positive integers, sums in (65504, 2^24) | products and sums past the range of f16 |
+//! | `I4` | two products of +2^20 and -2^20 around I1 | small terms lost beside large ones |
 //! | `H` | weights one-hot, inputs numbered | *which* index is wrong |
-//! | `Z` | input zero | additive offsets |
+//! | `Z` | input zero (set A), weights zero (set B) | additive offsets |
 //! | `R` | N(0,1) x N(0,1/K), as stored | rounding, non-determinism |
 //!
 //! **I1.** With K products in a sum and up to 8 for the bias, |a| |w| may be 2040 / K on average. Up to
@@ -38,15 +40,19 @@ pub enum Family {
     H,
     Z,
     R,
+    I3,
+    I4,
 }
 
 impl Family {
-    pub const ALL: [Family; 5] = [Family::I1, Family::I2, Family::H, Family::Z, Family::R];
+    pub const ALL: [Family; 7] = [Family::I1, Family::I2, Family::I3, Family::I4, Family::H, Family::Z, Family::R];
 
     pub fn name(self) -> &'static str {
         match self {
             Family::I1 => "I1",
             Family::I2 => "I2",
+            Family::I3 => "I3",
+            Family::I4 => "I4",
             Family::H => "H",
             Family::Z => "Z",
             Family::R => "R",
@@ -102,12 +108,18 @@ pub fn operands(
     Ok(match family {
         Family::I1 => small_integers(&shape, input, weight, bias),
         Family::I2 => mid_integers(&shape, input, weight),
+        Family::I3 => wide_integers(&shape, input, weight),
+        Family::I4 => cancelling(&shape, small_integers(&shape, input, weight, bias)),
         Family::H => one_hot(&shape),
-        Family::Z => Operands {
-            input: vec![0.0; shape.n_input()],
-            weight: fill(shape.n_weight(), |i| signed(weight, i, 31)),
-            bias: fill(shape.c_out, |i| signed(bias, i, 31)),
-        },
+        Family::Z => {
+            let zero_weights = set == OperandSet::B;
+            let some = |n, stream| fill(n, |i| signed(stream, i, 31));
+            Operands {
+                input: if zero_weights { some(shape.n_input(), input) } else { vec![0.0; shape.n_input()] },
+                weight: if zero_weights { vec![0.0; shape.n_weight()] } else { some(shape.n_weight(), weight) },
+                bias: some(shape.c_out, bias),
+            }
+        }
         Family::R => random(&shape, storage, input, weight, bias),
     })
 }
@@ -229,6 +241,65 @@ fn mid_integers(shape: &Conv2dShape, input: Stream, weight: Stream) -> Operands 
     }
 }
 
+/// Below this every whole number is exact in f32.
+const F32_EXACT: usize = 1 << 24;
+/// The largest magnitude that I3 and I4 take: exact in f16.
+const WIDE_MAGNITUDE: usize = 1 << 11;
+
+/// Whether the family says anything of this shape to a kernel that accumulates so: I3 and I4 leave the range of f16.
+pub fn applies(family: Family, shape: &Conv2dShape, accumulate: Dtype) -> bool {
+    match family {
+        Family::I3 => accumulate == Dtype::F32,
+        Family::I4 => accumulate == Dtype::F32 && shape.c_in / shape.groups >= 2,
+        _ => true,
+    }
+}
+
+/// Magnitudes between half of the largest and the largest, so that K products come to 2^22 to 2^24.
+fn wide_integers(shape: &Conv2dShape, input: Stream, weight: Stream) -> Operands {
+    let product = (F32_EXACT - 1) / shape.n_terms().max(1);
+    let a_max = product.isqrt().clamp(1, WIDE_MAGNITUDE - 1);
+    let w_max = (product / a_max).clamp(1, WIDE_MAGNITUDE - 1);
+    let upper_half = |stream: Stream, i: usize, max: usize| {
+        let low = max.div_ceil(2);
+        (low + stream.below(i as u64, (max - low + 1) as u32) as usize) as f32
+    };
+    Operands {
+        input: fill(shape.n_input(), |i| upper_half(input, i, a_max)),
+        weight: fill(shape.n_weight(), |i| upper_half(weight, i, w_max)),
+        bias: vec![0.0; shape.c_out],
+    }
+}
+
+/// I1 with a product of +2^20 in its first channel and of -2^20 in its last one. Both meet the same tap of the window, so
+/// that the padding hides both or neither.
+fn cancelling(shape: &Conv2dShape, mut operands: Operands) -> Operands {
+    let group_in = shape.c_in / shape.groups;
+    if group_in < 2 {
+        return operands;
+    }
+    let (n_taps, n_in_pixels) = (shape.kernel_h * shape.kernel_w, shape.h_in * shape.w_in);
+    let tap = shape.kernel_h / 2 * shape.kernel_w + shape.kernel_w / 2;
+    let large = (WIDE_MAGNITUDE / 2) as f32;
+    let sign_of = |ic: usize| match ic % group_in {
+        0 => 1.0,
+        last if last == group_in - 1 => -1.0,
+        _ => 0.0,
+    };
+    for (i, value) in operands.input.iter_mut().enumerate() {
+        if sign_of(i / n_in_pixels % shape.c_in) != 0.0 {
+            *value = large;
+        }
+    }
+    for (i, value) in operands.weight.iter_mut().enumerate() {
+        let sign: f32 = sign_of(i / n_taps % group_in);
+        if sign != 0.0 {
+            *value = if i % n_taps == tap { sign * large } else { 0.0 };
+        }
+    }
+    operands
+}
+
 /// Ids of H stay exact in f16; a prime number of them, so that no stride of a layout repeats them.
 const H_IDS: usize = 2039;
 
@@ -301,6 +372,10 @@ pub enum ProbeError {
         "I2 of this case is not discriminating: {n_above} of {n_sampled} sampled sums with all terms exceed 2^11 (K = {n_terms})"
     )]
     TooSmall { n_above: usize, n_sampled: usize, n_terms: usize },
+    #[error(
+        "{family} of this case is not discriminating: of {n_sampled} sampled sums {n_wide} leave the range of f16 and stay exact in f32"
+    )]
+    Narrow { family: &'static str, n_wide: usize, n_sampled: usize },
     #[error("I2 of this case overflows f16: a sum reaches {value} (allowed: below 65504)")]
     Overflow { value: f64 },
     #[error(
@@ -348,6 +423,15 @@ pub fn probe_check(
         }
         Family::R => check_spread(family, &sums, n_zero),
         Family::I2 => check_accumulator(&plain, operands, &indices, &sums, storage, accumulate),
+        Family::I3 | Family::I4 => {
+            // What matters passes through the sum: all of I3's, the large terms of I4's.
+            let is_wide = |s: &&conv2d::Sum| s.abs_sum > F16_MAX && s.abs_sum < F32_EXACT as f64;
+            let (n_wide, n_sampled) = (sums.iter().filter(is_wide).count(), sums.len());
+            if n_wide * 2 < n_sampled || sums.iter().any(|s| s.abs_sum >= F32_EXACT as f64) {
+                return Err(ProbeError::Narrow { family: family.name(), n_wide, n_sampled });
+            }
+            Ok(())
+        }
         Family::H | Family::Z => Ok(()),
     }
 }
@@ -544,6 +628,32 @@ mod tests {
         let z = operands(&case, Family::Z, OperandSet::A, 1, Dtype::F16).unwrap();
         let output = conv2d::exact(&shape, &z).unwrap();
         assert!(output.iter().enumerate().all(|(i, v)| *v as f32 == z.bias[i / 15] && *v != 0));
+        let z = operands(&case, Family::Z, OperandSet::B, 1, Dtype::F16).unwrap();
+        assert!(z.weight.iter().all(|v| *v == 0.0) && z.input.iter().all(|v| *v != 0.0));
+    }
+
+    #[test]
+    fn i3_and_i4_leave_the_range_of_f16_and_stay_exact() {
+        for (c_out, h, w) in [(22, 1, 3), (19, 1, 1)] {
+            for k in KS {
+                let (case, shape) = pointwise(*k, c_out, h, w);
+                for family in [Family::I3, Family::I4] {
+                    if !applies(family, &shape, Dtype::F32) {
+                        assert!(*k == 1 && family == Family::I4);
+                        continue;
+                    }
+                    let operands = operands(&case, family, OperandSet::A, 11, Dtype::F16).unwrap();
+                    assert!(operands.input.iter().chain(&operands.weight).all(|v| f16::from_f32(*v).to_f32() == *v));
+                    probe_check(&shape, family, &operands, Dtype::F32, Dtype::F32)
+                        .unwrap_or_else(|e| panic!("{family:?} K {k}: {e}"));
+                    let exact = conv2d::exact(&shape, &operands).unwrap();
+                    let small = exact.iter().all(|v| f64::from(v.abs()) <= f64::from(I1_LIMIT));
+                    assert_eq!(small, family == Family::I4, "{family:?} K {k}");
+                    let simulated = simulate_f16_accumulator(&shape, &operands, 0);
+                    assert_ne!(f64::from(simulated), f64::from(exact[0]), "{family:?} K {k}");
+                }
+            }
+        }
     }
 
     #[test]
@@ -587,6 +697,14 @@ mod tests {
             let shape = Conv2dShape::of(&case).unwrap();
             let i1 = operands(&case, Family::I1, OperandSet::A, seed, Dtype::F16).unwrap();
             let i2 = operands(&case, Family::I2, OperandSet::A, seed, Dtype::F16).unwrap();
+            for family in [Family::I3, Family::I4] {
+                let wide = operands(&case, family, OperandSet::A, seed, Dtype::F16).unwrap();
+                for sum in conv2d::reference(&shape, &wide).unwrap() {
+                    prop_assert!(sum.abs_sum < F32_EXACT as f64);
+                    prop_assert!(family == Family::I3 || sum.value.abs() <= f64::from(I1_LIMIT), "{}", sum.value);
+                }
+                prop_assert!(conv2d::exact(&shape, &wide).is_ok());
+            }
             for (small, mid) in conv2d::reference(&shape, &i1).unwrap().iter().zip(conv2d::reference(&shape, &i2).unwrap()) {
                 prop_assert!(small.abs_sum <= f64::from(I1_LIMIT));
                 prop_assert!(mid.abs_sum < F16_MAX && mid.value >= 0.0);

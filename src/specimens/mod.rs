@@ -9,4 +9,4 @@ mod trial;
 
 pub use score::{KindScore, Score};
 pub use specimen::{Specimen, SpecimenError, load};
-pub use trial::{Fate, Trial, TrialError, Tried};
+pub use trial::{Fate, Planned, Trial, TrialError, Tried};

@@ -15,7 +15,7 @@ use crate::sweep::plan::{self, PlanError};
 use crate::sweep::session::{self, Ending, Options, Outcome, SweepError, Watch, describe_candidate};
 use crate::sweep::supervisor::{Patience, WorkerProgram};
 use crate::verify::{Kind, Status, Verdict};
-use crate::worker::bundle::{Bundle, BundleError};
+use crate::worker::bundle::{Bundle, BundleError, Manifest};
 
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
@@ -93,6 +93,20 @@ struct Silent;
 
 impl Watch for Silent {}
 
+/// A bundle, with the project that it was made from; its folder goes away with it.
+pub struct Planned {
+    project: Project,
+    pub bundle: Bundle,
+    _folder: tempfile::TempDir,
+}
+
+impl Planned {
+    /// Which candidates the specimen makes wrong.
+    pub fn faulty(&self, specimen: &Specimen) -> Result<Vec<bool>, TrialError> {
+        faulty(specimen, &self.project, &self.bundle.manifest)
+    }
+}
+
 /// A swept bundle, with the project that it was made from.
 struct Swept {
     project: Project,
@@ -131,10 +145,8 @@ impl Trial {
     fn try_both(&mut self, specimen: &Specimen) -> Result<Tried, TrialError> {
         let began = Instant::now();
         let mut tried = Tried::wrong(specimen, String::new());
-        let before = self.copy.edit(&specimen.edits)?;
-        let bundle = self.bundle(specimen);
-        Copy::restore(before).map_err(TrialError::Copy)?;
-        tried.fate = match (bundle, &specimen.refused) {
+        let planned = self.plan(specimen)?;
+        tried.fate = match (planned, &specimen.refused) {
             (Err(error), Some(text)) => {
                 let said = error_text(&error);
                 if said.contains(text.as_str()) {
@@ -145,8 +157,8 @@ impl Trial {
             }
             (Ok(_), Some(text)) => Fate::Wrong(vec![format!("not refused (wanted: `{text}`)")]),
             (Err(error), None) => return Err(error),
-            (Ok((project, bundle, _folder)), None) => {
-                let swept = self.sweep(project, &bundle)?;
+            (Ok(planned), None) => {
+                let swept = self.sweep(planned.project, &planned.bundle)?;
                 judge(specimen, &swept, &mut tried)?
             }
         };
@@ -159,12 +171,12 @@ impl Trial {
 
     /// The twin's healthy candidates, counted where they are tried for the first time, and its false alarms.
     fn twin(&mut self, specimen: &Specimen) -> Result<(usize, Vec<String>), TrialError> {
-        let (project, bundle, _folder) = self.bundle(specimen)?;
-        let key = bundle.manifest_hash.clone();
+        let planned = self.bundle(specimen)?;
+        let key = planned.bundle.manifest_hash.clone();
         if let Some((_, alarms)) = self.twins.get(&key) {
             return Ok((0, alarms.clone()));
         }
-        let swept = self.sweep(project, &bundle)?;
+        let swept = self.sweep(planned.project, &planned.bundle)?;
         let (mut n_admitted, mut alarms) = (0, Vec::new());
         swept.each(|at, verdict| match verdict.status {
             Status::Admitted => n_admitted += 1,
@@ -175,8 +187,20 @@ impl Trial {
         Ok((n_admitted, alarms))
     }
 
+    /// What a specimen's sweep asks, the fault planted; the inner error is what refused it. For whoever runs the bundle by
+    /// other means than a sweep.
+    ///
+    /// # Errors
+    /// An edit that no longer fits, a file that cannot be written.
+    pub fn plan(&self, specimen: &Specimen) -> Result<Result<Planned, TrialError>, TrialError> {
+        let before = self.copy.edit(&specimen.edits)?;
+        let planned = self.bundle(specimen);
+        Copy::restore(before).map_err(TrialError::Copy)?;
+        Ok(planned)
+    }
+
     /// The copy as it stands, planned for a specimen's sweep.
-    fn bundle(&self, specimen: &Specimen) -> Result<(Project, Bundle, tempfile::TempDir), TrialError> {
+    fn bundle(&self, specimen: &Specimen) -> Result<Planned, TrialError> {
         let planned = |e: PlanError| TrialError::Plan(Box::new(e));
         let loaded = plan::load_project(self.copy.path()).map_err(|e: CodegenError| planned(e.into()))?;
         let project = loaded.with_cache(Cache::in_folder(self.copy.path().join("cache")));
@@ -185,7 +209,7 @@ impl Trial {
         let plan = plan::plan(&project, &path, &|_, _| {}).map_err(planned)?;
         let folder = tempfile::tempdir().map_err(TrialError::Copy)?;
         let bundle = plan.save(folder.path())?;
-        Ok((project, bundle, folder))
+        Ok(Planned { project, bundle, _folder: folder })
     }
 
     fn sweep(&mut self, project: Project, bundle: &Bundle) -> Result<Swept, TrialError> {
@@ -263,12 +287,11 @@ fn names_a_place(verdict: &Verdict) -> bool {
     places.any(is_tuple) || text.contains(" texels ") || text.contains("lanes past channel ")
 }
 
-/// What the verdicts on the changed copy mean.
-fn judge(specimen: &Specimen, swept: &Swept, tried: &mut Tried) -> Result<Fate, TrialError> {
-    let manifest = &swept.outcome.state.manifest;
+/// Which candidates of a specimen's bundle it makes wrong.
+fn faulty(specimen: &Specimen, project: &Project, manifest: &Manifest) -> Result<Vec<bool>, TrialError> {
     let bad_expression =
         |expression: &str, message: String| TrialError::Expression { expression: expression.to_owned(), message };
-    let kernel = swept.project.kernel(&manifest.kernel).map_err(|e| bad_expression(&manifest.kernel, e.to_string()))?;
+    let kernel = project.kernel(&manifest.kernel).map_err(|e| bad_expression(&manifest.kernel, e.to_string()))?;
     let mut is_faulty = vec![false; manifest.candidates.len()];
     if let Some(text) = &specimen.faulty {
         let filter = kernel.filter(text).map_err(|e| bad_expression(text, e.message))?;
@@ -280,6 +303,12 @@ fn judge(specimen: &Specimen, swept: &Swept, tried: &mut Tried) -> Result<Fate, 
             return Err(bad_expression(text, "holds for no candidate".to_owned()));
         }
     }
+    Ok(is_faulty)
+}
+
+/// What the verdicts on the changed copy mean.
+fn judge(specimen: &Specimen, swept: &Swept, tried: &mut Tried) -> Result<Fate, TrialError> {
+    let is_faulty = faulty(specimen, &swept.project, &swept.outcome.state.manifest)?;
     let (mut wrong, mut found, mut missing) = (Vec::new(), None, None);
     // For each faulty candidate: found on a case, missed on a case.
     let mut is_found = vec![false; is_faulty.len()];

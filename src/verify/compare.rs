@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 
+use super::Weakening;
 use crate::matrix::Dtype;
 use crate::ops::Family;
 use crate::ops::bound::Bound;
@@ -16,6 +17,8 @@ pub enum Expectation {
     Exact,
     /// The exact integer, rounded to f16 in either direction.
     EitherNeighbourF16,
+    /// Past the range of f16: infinity or the largest finite value, of the right sign. Vulkan leaves the choice.
+    OverflowF16,
     /// Within the error bound of the class.
     Bound,
 }
@@ -23,10 +26,11 @@ pub enum Expectation {
 impl Expectation {
     pub fn of(family: Family, storage: Dtype, accumulate: Dtype) -> Self {
         match (family, storage, accumulate) {
-            (Family::I1 | Family::H | Family::Z, _, _) => Expectation::Exact,
-            (Family::I2, Dtype::F32, Dtype::F32) => Expectation::Exact,
+            (Family::I1 | Family::H | Family::Z | Family::I4, _, _) => Expectation::Exact,
+            (Family::I2 | Family::I3, Dtype::F32, Dtype::F32) => Expectation::Exact,
             (Family::I2, Dtype::F16, Dtype::F32) => Expectation::EitherNeighbourF16,
-            (Family::I2, _, Dtype::F16) | (Family::R, _, _) => Expectation::Bound,
+            (Family::I3, Dtype::F16, Dtype::F32) => Expectation::OverflowF16,
+            (Family::I2 | Family::I3, _, Dtype::F16) | (Family::R, _, _) => Expectation::Bound,
         }
     }
 }
@@ -133,47 +137,124 @@ impl Comparison {
     }
 }
 
-/// Compares with exact integers: bit equality, with -0 equal to 0.
-pub fn exact(got: &[f32], want: &[i32], dims: [usize; 4]) -> Comparison {
-    compare(
-        got,
-        want.len(),
-        dims,
-        |i| i,
-        |i, got| {
-            let want = f64::from(want[i]);
-            let error = (f64::from(got) - want).abs();
-            Judged { want, bound: 0.0, is_good: error <= 0.0, ratio: if error <= 0.0 { 0.0 } else { f64::INFINITY } }
-        },
-    )
-}
+/// The rules of comparison, all of them outside of tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Comparer(pub Weakening);
 
-/// Compares f16 outputs with exact integers that f16 may not hold: either neighbour is right.
-pub fn either_neighbour_f16(got: &[f32], want: &[i32], dims: [usize; 4]) -> Comparison {
-    compare(
-        got,
-        want.len(),
-        dims,
-        |i| i,
-        |i, got| {
-            let exact = f64::from(want[i]);
-            let [below, above] = f16_neighbours(exact);
-            let is_good = got.is_finite() && (got == below || got == above);
-            let bound = f64::from(above) - f64::from(below);
-            Judged { want: exact, bound, is_good, ratio: if is_good { 0.0 } else { f64::INFINITY } }
-        },
-    )
-}
+impl Comparer {
+    /// Compares with exact integers: bit equality, with -0 equal to 0.
+    pub fn exact(self, got: &[f32], want: &[i32], dims: [usize; 4]) -> Comparison {
+        self.compare(
+            got,
+            want.len(),
+            dims,
+            |i| i,
+            |i, got| {
+                let want = f64::from(want[i]);
+                let error = (f64::from(got) - want).abs();
+                Judged {
+                    want,
+                    bound: 0.0,
+                    is_good: error <= 0.0,
+                    ratio: if error <= 0.0 { 0.0 } else { f64::INFINITY },
+                }
+            },
+        )
+    }
 
-/// Compares with the f64 reference, each element against its own bound. An output that is not finite never
-/// passes, also where the bound says nothing.
-pub fn within_bound(got: &[f32], want: &[Sum], bound: &Bound, dims: [usize; 4]) -> Comparison {
-    compare(got, want.len(), dims, |i| i, |i, got| judge_bound(got, want[i], bound))
-}
+    /// Compares f16 outputs with exact integers that f16 may not hold: either neighbour is right.
+    pub fn either_neighbour_f16(self, got: &[f32], want: &[i32], dims: [usize; 4]) -> Comparison {
+        self.compare(
+            got,
+            want.len(),
+            dims,
+            |i| i,
+            |i, got| {
+                let exact = f64::from(want[i]);
+                let [below, above] = f16_neighbours(exact);
+                let is_good = got.is_finite() && (got == below || got == above);
+                let bound = f64::from(above) - f64::from(below);
+                Judged { want: exact, bound, is_good, ratio: if is_good { 0.0 } else { f64::INFINITY } }
+            },
+        )
+    }
 
-/// The same at sampled elements: `want[j]` is the reference of `got[indices[j]]`.
-pub fn within_bound_at(got: &[f32], indices: &[usize], want: &[Sum], bound: &Bound, dims: [usize; 4]) -> Comparison {
-    compare(got, want.len().min(indices.len()), dims, |j| indices[j], |j, got| judge_bound(got, want[j], bound))
+    /// Compares f16 outputs with integers that may lie past the range of f16: there both infinity and the largest finite value
+    /// are right; within it, either neighbour is.
+    pub fn overflow_f16(self, got: &[f32], want: &[i32], dims: [usize; 4]) -> Comparison {
+        self.compare(
+            got,
+            want.len(),
+            dims,
+            |i| i,
+            |i, got| {
+                let exact = f64::from(want[i]);
+                let is_good = f16_neighbours(exact).contains(&got);
+                Judged { want: exact, bound: 0.0, is_good, ratio: if is_good { 0.0 } else { f64::INFINITY } }
+            },
+        )
+    }
+
+    /// Compares with the f64 reference, each element against its own bound. An output that is not finite never
+    /// passes, also where the bound says nothing.
+    pub fn within_bound(self, got: &[f32], want: &[Sum], bound: &Bound, dims: [usize; 4]) -> Comparison {
+        self.compare(got, want.len(), dims, |i| i, |i, got| judge_bound(got, want[i], bound))
+    }
+
+    /// The same at sampled elements: `want[j]` is the reference of `got[indices[j]]`.
+    pub fn within_bound_at(
+        self,
+        got: &[f32],
+        indices: &[usize],
+        want: &[Sum],
+        bound: &Bound,
+        dims: [usize; 4],
+    ) -> Comparison {
+        self.compare(
+            got,
+            want.len().min(indices.len()),
+            dims,
+            |j| indices[j],
+            |j, got| judge_bound(got, want[j], bound),
+        )
+    }
+
+    /// An element without an output (`got` too short) is NaN, and so bad.
+    fn compare(
+        self,
+        got: &[f32],
+        n: usize,
+        dims: [usize; 4],
+        index: impl Fn(usize) -> usize + Sync,
+        judge: impl Fn(usize, f32) -> Judged + Sync,
+    ) -> Comparison {
+        let whole = (0..n)
+            .into_par_iter()
+            .with_min_len(4096)
+            .fold(Comparison::none, |mut comparison, i| {
+                let value = got.get(index(i)).copied().unwrap_or(f32::NAN);
+                let judged = judge(i, value);
+                let is_good = self.0.passes(judged.is_good, value, judged.want, judged.bound);
+                comparison.n_compared += 1;
+                comparison.err_over_bound = comparison.err_over_bound.max(judged.ratio);
+                if is_good {
+                    return comparison;
+                }
+                let at = coordinates(dims, index(i));
+                comparison.add(BadElement { at, got: value, want: judged.want, bound: judged.bound })
+            })
+            .reduce(Comparison::none, Comparison::join);
+        if whole.n_bad < 2 {
+            return whole;
+        }
+        let is_bad = |i: &usize| {
+            let value = got.get(index(*i)).copied().unwrap_or(f32::NAN);
+            let Judged { want, bound, is_good, .. } = judge(*i, value);
+            !self.0.passes(is_good, value, want, bound)
+        };
+        let bad: Vec<[usize; 4]> = (0..n).filter(is_bad).map(|i| coordinates(dims, index(i))).collect();
+        Comparison { pattern: super::pattern::describe(&bad, dims), ..whole }
+    }
 }
 
 struct Judged {
@@ -192,37 +273,6 @@ fn judge_bound(got: f32, want: Sum, bound: &Bound) -> Judged {
     Judged { want: want.value, bound: allowed, is_good, ratio: if ratio.is_nan() { 0.0 } else { ratio } }
 }
 
-/// An element without an output (`got` too short) is NaN, and so bad.
-fn compare(
-    got: &[f32],
-    n: usize,
-    dims: [usize; 4],
-    index: impl Fn(usize) -> usize + Sync,
-    judge: impl Fn(usize, f32) -> Judged + Sync,
-) -> Comparison {
-    let whole = (0..n)
-        .into_par_iter()
-        .with_min_len(4096)
-        .fold(Comparison::none, |mut comparison, i| {
-            let value = got.get(index(i)).copied().unwrap_or(f32::NAN);
-            let judged = judge(i, value);
-            comparison.n_compared += 1;
-            comparison.err_over_bound = comparison.err_over_bound.max(judged.ratio);
-            if judged.is_good {
-                return comparison;
-            }
-            let at = coordinates(dims, index(i));
-            comparison.add(BadElement { at, got: value, want: judged.want, bound: judged.bound })
-        })
-        .reduce(Comparison::none, Comparison::join);
-    if whole.n_bad < 2 {
-        return whole;
-    }
-    let is_bad = |i: &usize| !judge(*i, got.get(index(*i)).copied().unwrap_or(f32::NAN)).is_good;
-    let bad: Vec<[usize; 4]> = (0..n).filter(is_bad).map(|i| coordinates(dims, index(i))).collect();
-    Comparison { pattern: super::pattern::describe(&bad, dims), ..whole }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,6 +280,7 @@ mod tests {
     use crate::ops::families::{OperandSet, operands, simulate_f16_accumulator};
     use crate::ops::{Case, conv2d};
 
+    const STRICT: Comparer = Comparer(Weakening::None);
     const DIMS: [usize; 4] = [1, 2, 2, 3];
 
     fn integers() -> (Vec<f32>, Vec<i32>) {
@@ -252,10 +303,10 @@ mod tests {
                 got[i] = bad;
                 let at = coordinates(DIMS, i);
                 for comparison in [
-                    exact(&got, &want, DIMS),
-                    either_neighbour_f16(&got, &want, DIMS),
-                    within_bound(&got, &sums(&want), &Bound::new(Dtype::F32, Dtype::F16, 9), DIMS),
-                    within_bound(&got, &sums(&want), &vacuous, DIMS),
+                    STRICT.exact(&got, &want, DIMS),
+                    STRICT.either_neighbour_f16(&got, &want, DIMS),
+                    STRICT.within_bound(&got, &sums(&want), &Bound::new(Dtype::F32, Dtype::F16, 9), DIMS),
+                    STRICT.within_bound(&got, &sums(&want), &vacuous, DIMS),
                 ] {
                     assert_eq!((comparison.n_bad, comparison.first_bad.map(|b| b.at)), (1, Some(at)));
                     assert_eq!(comparison.err_over_bound, f64::INFINITY);
@@ -268,15 +319,15 @@ mod tests {
     #[test]
     fn errors_of_either_sign_count_on_references_of_either_sign() {
         let (good, want) = integers();
-        assert!(exact(&good, &want, DIMS).is_good());
+        assert!(STRICT.exact(&good, &want, DIMS).is_good());
         let bound = Bound::new(Dtype::F32, Dtype::F32, 9);
-        assert!(within_bound(&good, &sums(&want), &bound, DIMS).is_good());
+        assert!(STRICT.within_bound(&good, &sums(&want), &bound, DIMS).is_good());
         for i in 0..12 {
             for error in [-0.25, 0.25] {
                 let mut got = good.clone();
                 got[i] += error;
-                assert_eq!(exact(&got, &want, DIMS).n_bad, 1);
-                assert_eq!(within_bound(&got, &sums(&want), &bound, DIMS).n_bad, 1, "{i} {error}");
+                assert_eq!(STRICT.exact(&got, &want, DIMS).n_bad, 1);
+                assert_eq!(STRICT.within_bound(&got, &sums(&want), &bound, DIMS).n_bad, 1, "{i} {error}");
             }
         }
     }
@@ -284,8 +335,8 @@ mod tests {
     #[test]
     fn a_short_or_absent_output_is_bad() {
         let (good, want) = integers();
-        assert_eq!(exact(&good[..7], &want, DIMS).n_bad, 5);
-        assert!(!exact(&[], &[], DIMS).is_good());
+        assert_eq!(STRICT.exact(&good[..7], &want, DIMS).n_bad, 5);
+        assert!(!STRICT.exact(&[], &[], DIMS).is_good());
     }
 
     #[test]
@@ -294,7 +345,7 @@ mod tests {
         let want: Vec<i32> = (0..1_000_000).map(|i| i % 2001 - 1000).collect();
         let mut got: Vec<f32> = want.iter().map(|v| *v as f32).collect();
         got[777_777] += 1.0;
-        let comparison = exact(&got, &want, dims);
+        let comparison = STRICT.exact(&got, &want, dims);
         assert_eq!((comparison.n_compared, comparison.n_bad), (1_000_000, 1));
         assert_eq!(comparison.first_bad.unwrap().at, coordinates(dims, 777_777));
     }
@@ -304,7 +355,7 @@ mod tests {
         let (mut got, want) = integers();
         got[4] = 0.0;
         got[5] = 0.0;
-        let text = exact(&got, &want, DIMS).describe();
+        let text = STRICT.exact(&got, &want, DIMS).describe();
         assert_eq!(
             text,
             "first at (n 0, c 0, y 1, x 1): got 0, want 2048; 2 of 12 differ (a tile), n 0, c 0, y 1, x 1..2"
@@ -315,9 +366,19 @@ mod tests {
     fn f16_outputs_may_be_rounded_either_way_but_no_further() {
         // Between 2048 and 4096 f16 holds even integers only.
         for (got, good) in [(2048.0, true), (2050.0, true), (2046.0, false), (2052.0, false)] {
-            assert_eq!(either_neighbour_f16(&[got], &[2049], [1; 4]).is_good(), good, "{got}");
+            assert_eq!(STRICT.either_neighbour_f16(&[got], &[2049], [1; 4]).is_good(), good, "{got}");
         }
-        assert!(!either_neighbour_f16(&[2052.0], &[2050], [1; 4]).is_good());
+        assert!(!STRICT.either_neighbour_f16(&[2052.0], &[2050], [1; 4]).is_good());
+    }
+
+    #[test]
+    fn past_the_range_of_f16_only_its_two_ends_are_right() {
+        for (got, good) in [(65504.0, true), (f32::INFINITY, true), (65472.0, false), (f32::NEG_INFINITY, false)] {
+            assert_eq!(STRICT.overflow_f16(&[got], &[4_000_000], [1; 4]).is_good(), good, "{got}");
+            assert_eq!(STRICT.overflow_f16(&[-got], &[-4_000_000], [1; 4]).is_good(), good, "{got}");
+        }
+        assert!(!STRICT.overflow_f16(&[f32::NAN], &[4_000_000], [1; 4]).is_good());
+        assert!(STRICT.overflow_f16(&[2048.0], &[2049], [1; 4]).is_good());
     }
 
     /// The classic mistake: an f16 accumulator under an f32 claim passes every usual tolerance on random data.
@@ -338,17 +399,17 @@ mod tests {
 
         let (operands, got) = simulate(Family::I1);
         let want = conv2d::exact(&shape, &operands).unwrap();
-        assert!(exact(&got, &want, shape.output_dims()).is_good());
+        assert!(STRICT.exact(&got, &want, shape.output_dims()).is_good());
 
         let (operands, got) = simulate(Family::I2);
         let want = conv2d::exact(&shape, &operands).unwrap();
-        let in_f16 = either_neighbour_f16(&got, &want, shape.output_dims());
-        let in_f32 = exact(&got, &want, shape.output_dims());
+        let in_f16 = STRICT.either_neighbour_f16(&got, &want, shape.output_dims());
+        let in_f32 = STRICT.exact(&got, &want, shape.output_dims());
         assert!(in_f16.n_bad * 2 > in_f16.n_compared, "{} of {}", in_f16.n_bad, in_f16.n_compared);
         assert!(in_f32.n_bad >= in_f16.n_bad);
         // Under an f16 claim it is right.
         let sums = conv2d::reference(&shape, &operands).unwrap();
         let bound = Bound::new(Dtype::F16, Dtype::F16, shape.n_terms());
-        assert!(within_bound(&got, &sums, &bound, shape.output_dims()).is_good());
+        assert!(STRICT.within_bound(&got, &sums, &bound, shape.output_dims()).is_good());
     }
 }

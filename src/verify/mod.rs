@@ -10,8 +10,10 @@ pub mod inspection;
 pub mod pattern;
 pub mod reading;
 pub mod replays;
+pub mod weakening;
 
 pub use applicability::applicability;
+pub use weakening::Weakening;
 
 /// Where a candidate stands on a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

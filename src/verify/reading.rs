@@ -39,6 +39,11 @@ pub struct Claim {
 pub const REQUIRED: [(Family, OperandSet); 4] =
     [(Family::I1, OperandSet::A), (Family::I1, OperandSet::B), (Family::I2, OperandSet::A), (Family::R, OperandSet::A)];
 
+/// What a small relative needs beyond the families of the case itself, where they apply: one of them at the case's own K will
+/// do, since no number of pixels changes what they show.
+pub const REQUIRED_AT_K: [(Family, OperandSet); 4] =
+    [(Family::I3, OperandSet::A), (Family::I4, OperandSet::A), (Family::Z, OperandSet::A), (Family::Z, OperandSet::B)];
+
 /// How telling a fault is: the smallest is named. Poison comes first, since it says *what* went wrong where a wrong value only says
 /// that something did.
 fn rank(verdict: &Verdict) -> u8 {
@@ -113,7 +118,7 @@ fn value_fault(observation: &Observation<'_>, claim: Claim) -> Option<Verdict> {
     // A hash decides only where one output is right; a comparison may only add to its objections.
     let hash_agrees = match expectation {
         Expectation::Exact => observation.expected.map(|expected| expected == got),
-        Expectation::EitherNeighbourF16 | Expectation::Bound => None,
+        Expectation::EitherNeighbourF16 | Expectation::OverflowF16 | Expectation::Bound => None,
     };
     let values_agree = observation.comparison.as_ref().map(Comparison::is_good);
     match (hash_agrees, values_agree) {
@@ -135,11 +140,16 @@ fn value_fault(observation: &Observation<'_>, claim: Claim) -> Option<Verdict> {
         detail = format!("output hash {}, want {}", hash::to_text(got), hash::to_text(expected));
     }
     match (observation.family, expectation) {
-        (Family::I1 | Family::H | Family::Z, _) => rejected(Kind::Structure, detail),
+        (Family::Z, _) => rejected(Kind::Structure, format!("an offset that zeros do not take away; {detail}")),
+        (Family::I1 | Family::H, _) => rejected(Kind::Structure, detail),
+        (Family::I3, Expectation::Exact | Expectation::OverflowF16) => {
+            rejected(Kind::PrecisionClass, format!("products or sums past 2^16 are not those of f32; {detail}"))
+        }
+        (Family::I4, _) => rejected(Kind::PrecisionClass, format!("terms are lost beside +-2^20; {detail}")),
         (Family::I2, Expectation::Exact | Expectation::EitherNeighbourF16) => {
             rejected(Kind::PrecisionClass, format!("an accumulator narrower than f32; {detail}"))
         }
-        (Family::I2 | Family::R, _) => {
+        (Family::I2 | Family::I3 | Family::R, _) => {
             let ratio = observation.comparison.as_ref().map_or(f64::INFINITY, |c| c.err_over_bound);
             rejected(Kind::Bound, format!("error {ratio:.3} times its bound; {detail}"))
         }
@@ -157,14 +167,15 @@ mod tests {
     use super::*;
     use crate::matrix::Layout;
     use crate::ops::inspection::EMPTY_RECORD;
-    use crate::verify::compare;
+    use crate::verify::Weakening;
+    use crate::verify::compare::Comparer;
 
     const F32: Claim = Claim { storage: Dtype::F32, accumulate: Dtype::F32 };
     const NARROW: Claim = Claim { storage: Dtype::F16, accumulate: Dtype::F16 };
     const DIMS: [usize; 4] = [1, 1, 1, 2];
 
     fn comparison(good: bool) -> Comparison {
-        compare::exact(&[1.0, if good { 2.0 } else { 3.0 }], &[1, 2], DIMS)
+        Comparer(Weakening::None).exact(&[1.0, if good { 2.0 } else { 3.0 }], &[1, 2], DIMS)
     }
 
     fn allocation() -> Allocation {

@@ -6,12 +6,13 @@ use std::time::Instant;
 
 use crate::gpu::{Commands, DescriptorSets, GpuError};
 use crate::matrix::{Binding, Dtype, Role};
-use crate::ops::case::{Activation, CaseError};
-use crate::ops::families::{ProbeError, probe_check};
+use crate::ops::case::{Activation, CaseError, Conv2dShape};
+use crate::ops::families::{ProbeError, applies, probe_check};
 use crate::ops::inspection::Inspection;
 use crate::ops::layout::{Allocation, LayoutError};
 use crate::ops::{Case, Family, Fields, OperandSet, hash};
-use crate::verify::{Kind, Status, Verdict};
+use crate::verify::reading::REQUIRED_AT_K;
+use crate::verify::{Kind, Status, Verdict, Weakening};
 
 use super::harness::MAX_RECORDS;
 use super::judgement::{Judge, Seen};
@@ -107,10 +108,11 @@ impl Bench {
         context.references.turn_to(case);
         let cases: Vec<Case> =
             std::iter::once(sweep_case.case.clone()).chain(sweep_case.probes.iter().cloned()).collect();
-        let max_sets = (cases.len() * 8 * bindings.len().max(1)) as u32;
+        let max_sets = (cases.len() * 12 * bindings.len().max(1)) as u32;
         let mut sets = DescriptorSets::new(&context.device, max_sets)?;
-        let mut judge = Judge::new(storage, accumulate, seed);
+        let mut judge = Judge::new(storage, accumulate, seed, context.weakening);
         let mut sites = Vec::new();
+        let at_k = site_at_k(&cases)?;
         for (i, case) in cases.iter().enumerate() {
             let plain = case.without_activation();
             let mut site = Site::new(context, &mut sets, case, &bindings)?;
@@ -119,7 +121,7 @@ impl Bench {
             // runs with one, so that each is met on the fast path or on the general one.
             let activated =
                 if site.shape.stride == 1 && site.shape.padding == 0 { Activation::Clamp } else { Activation::Relu };
-            let operations: Vec<(Family, OperandSet, Case)> = if i == 0 {
+            let mut operations: Vec<(Family, OperandSet, Case)> = if i == 0 {
                 vec![
                     (Family::I1, OperandSet::A, plain.clone()),
                     (Family::I1, OperandSet::B, plain.clone()),
@@ -133,6 +135,11 @@ impl Bench {
                     (Family::I1, OperandSet::B, with_activation(&plain, activated)?),
                 ]
             };
+            if i == at_k {
+                let further = REQUIRED_AT_K.into_iter().filter(|(family, _)| applies(*family, &site.shape, accumulate));
+                operations.extend(further.map(|(family, set)| (family, set, plain.clone())));
+            }
+            operations.retain(|(family, ..)| context.weakening.runs(*family));
             for (family, set, case) in operations {
                 let operands = context.references.operands(&case, family, set, seed, storage)?;
                 if set == OperandSet::A {
@@ -366,7 +373,8 @@ impl Bench {
         (verified.verdict, verified.err_over_bound) = self.judge(context, candidate, &runs, &inspections, true)?;
         if verified.verdict.is_admitted() {
             if time.is_none() {
-                time = Some(self.batch_ns(context, candidate, again[0], PROBE_BATCH)?.0);
+                let run = again.first().copied().unwrap_or(runs[0]);
+                time = Some(self.batch_ns(context, candidate, run, PROBE_BATCH)?.0);
             }
             self.rough_ns.extend(time.map(|ns| (candidate, ns)));
             verified.probe_ns = time;
@@ -539,7 +547,11 @@ impl Bench {
         self.prepare(context, &[candidate])?;
         self.warm_up(context, candidate)?;
         let (random, integers) = (self.runs_of(Family::R), self.runs_of(Family::I1));
-        let cycle: Vec<Run> = random.iter().zip(&integers).flat_map(|(r, i)| [*r, *i]).collect();
+        let in_turn = |i: usize| [random.get(i), integers.get(i)].into_iter().flatten().copied().collect::<Vec<Run>>();
+        let mut cycle: Vec<Run> = (0..random.len().max(integers.len())).flat_map(in_turn).collect();
+        if context.weakening == Weakening::ConstantOperands {
+            cycle.truncate(1);
+        }
         let one_ns = self.batch_ns(context, candidate, cycle[0], 1)?.0.max(1.0);
         // Filling and inspecting cost about as much as the dispatch itself, hence the 4.
         let per_submit = ((SUBMIT_CAP_NS / 4.0 / one_ns) as usize).clamp(cycle.len(), MAX_RECORDS);
@@ -570,6 +582,15 @@ impl Bench {
         }
         Ok(replayed)
     }
+}
+
+/// The largest of the relatives with the first case's channels and neither stride nor padding; the first case itself if there
+/// is none. What they run there shows on any pixel.
+fn site_at_k(cases: &[Case]) -> Result<usize, CaseError> {
+    let shapes = cases.iter().map(Conv2dShape::of).collect::<Result<Vec<_>, _>>()?;
+    let is_like = |s: &Conv2dShape| (s.c_in, s.stride, s.padding) == (shapes[0].c_in, 1, 0);
+    let wanted = (1..shapes.len()).filter(|at| is_like(&shapes[*at]));
+    Ok(wanted.max_by_key(|at| shapes[*at].n_output()).unwrap_or(0))
 }
 
 fn record_batch(commands: &mut Commands, groups: [u32; 3], batch: u32) {

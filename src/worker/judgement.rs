@@ -13,9 +13,10 @@ use crate::ops::inspection::Inspection;
 use crate::ops::layout::Allocation;
 use crate::ops::{Case, Family, OperandSet, hash};
 use crate::verify::Verdict;
-use crate::verify::compare::{self, Comparison, Expectation};
-use crate::verify::reading::{self, Claim, Observation, REQUIRED};
+use crate::verify::compare::{Comparer, Comparison, Expectation};
+use crate::verify::reading::{self, Claim, Observation, REQUIRED, REQUIRED_AT_K};
 use crate::verify::replays::{ReplayReading, ReplayedSet};
+use crate::verify::{Kind, Status, Weakening};
 
 use super::bench::Run;
 use super::references::{References, sampled};
@@ -41,6 +42,7 @@ pub struct Seen {
 
 pub struct Judge {
     claim: Claim,
+    weakening: Weakening,
     seed: u64,
     /// Ids of the case and the probes.
     sites: Vec<String>,
@@ -50,9 +52,10 @@ pub struct Judge {
 }
 
 impl Judge {
-    pub fn new(storage: Dtype, accumulate: Dtype, seed: u64) -> Self {
+    pub fn new(storage: Dtype, accumulate: Dtype, seed: u64, weakening: Weakening) -> Self {
         Self {
             claim: Claim { storage, accumulate },
+            weakening,
             seed,
             sites: Vec::new(),
             expected: HashMap::new(),
@@ -113,16 +116,18 @@ impl Judge {
         let dims = shape.output_dims();
         let bound = Bound::new(accumulate, storage, shape.n_terms());
         let expectation = Expectation::of(*family, storage, accumulate);
+        let comparer = Comparer(self.weakening);
         if expectation == Expectation::Bound {
             let shape = Conv2dShape::of(case).map_err(|e| e.to_string())?;
             let operands = references.operands(case, *family, *set, self.seed, storage).map_err(|e| e.to_string())?;
             let (indices, sums) = sampled(&shape, &operands)?;
-            return Ok(compare::within_bound_at(values, &indices, &sums, &bound, dims));
+            return Ok(comparer.within_bound_at(values, &indices, &sums, &bound, dims));
         }
         let exact = references.exact(case, *family, *set, self.seed)?;
         Ok(match expectation {
-            Expectation::EitherNeighbourF16 => compare::either_neighbour_f16(values, &exact, dims),
-            _ => compare::exact(values, &exact, dims),
+            Expectation::EitherNeighbourF16 => comparer.either_neighbour_f16(values, &exact, dims),
+            Expectation::OverflowF16 => comparer.overflow_f16(values, &exact, dims),
+            _ => comparer.exact(values, &exact, dims),
         })
     }
 
@@ -133,6 +138,11 @@ impl Judge {
                 self.accepted.insert((s.run, s.inspection.raw), comparison.clone());
             }
         }
+    }
+
+    fn inspection(&self, seen: &Seen) -> Inspection {
+        let n_nan = if self.weakening.counts_nan() { seen.inspection.n_nan } else { 0 };
+        Inspection { n_nan, ..seen.inspection }
     }
 
     fn observations<'a>(
@@ -156,7 +166,7 @@ impl Judge {
                     case: &self.sites[s.run.site],
                     family: expected.family,
                     set: expected.set,
-                    inspection: s.inspection,
+                    inspection: self.inspection(s),
                     allocation: allocations[s.run.site],
                     expected: expected.canonical,
                     other: hash_of(s.run.site, expected.family, expected.set),
@@ -169,13 +179,36 @@ impl Judge {
 
     /// The verdict over these runs; `whole_chain` if they are all that a candidate needs for admission.
     pub fn read(&self, seen: &[Seen], allocations: &[&Allocation], whole_chain: bool) -> Verdict {
-        let required = |list: &'static [(Family, OperandSet)]| if whole_chain { list } else { &[] };
-        let verdict = reading::read(&self.observations(seen, allocations, false), self.claim, required(&REQUIRED));
+        let required = |list: &[(Family, OperandSet)]| {
+            list.iter().copied().filter(|(family, _)| whole_chain && self.weakening.runs(*family)).collect::<Vec<_>>()
+        };
+        let verdict = reading::read(&self.observations(seen, allocations, false), self.claim, &required(&REQUIRED));
         let probes = self.observations(seen, allocations, true);
-        if !verdict.is_admitted() || probes.is_empty() {
+        if !verdict.is_admitted() {
             return verdict;
         }
-        reading::read(&probes, self.claim, required(&REQUIRED_OF_PROBES))
+        if !probes.is_empty() {
+            let of_probes = reading::read(&probes, self.claim, &required(&REQUIRED_OF_PROBES));
+            if !of_probes.is_admitted() {
+                return of_probes;
+            }
+        }
+        self.missing_at_k(seen).filter(|_| whole_chain).unwrap_or(verdict)
+    }
+
+    /// A family that was announced for one of the sites and did not run there. Where none of them applies, none was announced.
+    fn missing_at_k(&self, seen: &[Seen]) -> Option<Verdict> {
+        let announced = |family, set| {
+            let mut runs = self.expected.iter().filter(move |(_, e)| (e.family, e.set) == (family, set));
+            runs.next().map(|(run, _)| *run)
+        };
+        REQUIRED_AT_K.into_iter().find_map(|(family, set)| {
+            let run = announced(family, set)?;
+            (!seen.iter().any(|s| s.run == run)).then(|| {
+                let detail = format!("{} {set:?} of {} was not run", family.name(), self.sites[run.site]);
+                Verdict::new(Status::Untested, Kind::NotReached, detail)
+            })
+        })
     }
 
     /// The largest error over its bound among the random runs.

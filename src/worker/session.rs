@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::gpu::{Capabilities, Commands, Device, GpuError, Instance};
-use crate::verify::{Kind, Status, Verdict};
+use crate::verify::{Kind, Status, Verdict, Weakening};
 
 use super::bench::{Bench, BenchError};
 use super::bundle::Bundle;
@@ -55,6 +55,8 @@ pub struct Context {
     pub push_bytes: u32,
     /// Pipelines that were dispatched before: their compiling is over, also on drivers that do it then.
     pub warmed: HashSet<PipelineKey>,
+    /// The rule that a test takes away.
+    pub weakening: Weakening,
 }
 
 impl Context {
@@ -81,6 +83,11 @@ pub struct Session {
 impl Session {
     /// Opens the device that `selector` names (index or part of a name; else the best there is) for a bundle.
     pub fn open(bundle: &Path, selector: Option<&str>) -> Result<Self, Fatal> {
+        Self::open_weakened(bundle, selector, Weakening::None)
+    }
+
+    /// The same with a rule taken away. For tests: `tests/architecture.rs` sees to it that no program calls it.
+    pub fn open_weakened(bundle: &Path, selector: Option<&str>, weakening: Weakening) -> Result<Self, Fatal> {
         let bundle = Bundle::load(bundle).map_err(Fatal::system)?;
         let instance = Arc::new(Instance::load().map_err(Fatal::no_device)?);
         let chosen = instance.select(selector).map_err(Fatal::no_device)?;
@@ -98,6 +105,7 @@ impl Session {
             spent: Spent::default(),
             push_bytes,
             warmed: HashSet::new(),
+            weakening,
             bundle,
             device,
             clock,

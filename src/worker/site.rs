@@ -7,8 +7,9 @@ use std::sync::Arc;
 use crate::gpu::{Buffer, Commands, DescriptorSets, Device, GpuError, Image, ImageFormat, Memory, Pipeline, Resource};
 use crate::matrix::{Binding, Dtype, Layout, Padding, Role};
 use crate::ops::case::Conv2dShape;
-use crate::ops::layout::{Allocation, GUARD_TILE, GuardSize, Lanes, POISON};
+use crate::ops::layout::{Allocation, GUARD_TILE, GuardSize, Lanes, LayoutError, POISON};
 use crate::ops::{Case, Family, Fields, Operands};
+use crate::verify::Weakening;
 
 use super::bench::BenchError;
 use super::constants;
@@ -23,7 +24,7 @@ pub enum Placed {
 
 impl Placed {
     /// Allocates without filling.
-    fn new(device: &Arc<Device>, allocation: &Allocation) -> Result<Self, GpuError> {
+    fn new(device: &Arc<Device>, allocation: &Allocation, weakening: Weakening) -> Result<Self, GpuError> {
         if allocation.layout.is_image() {
             let format = match allocation.dtype {
                 Dtype::F32 => ImageFormat::Rgba32f,
@@ -32,10 +33,12 @@ impl Placed {
             let three_d = allocation.layout == Layout::Tex3dC4;
             Ok(Placed::Image(Image::new(device, allocation.allocated, three_d, format)?))
         } else {
+            let tensor_bytes = u64::from(allocation.logical[0]) * allocation.texel_bytes() as u64;
+            let is_outside = weakening == Weakening::GuardsOutside;
             Ok(Placed::Buffer {
                 buffer: Buffer::new(device, allocation.size_bytes() as u64, Memory::Device)?,
                 offset_bytes: allocation.offset_bytes(),
-                range_bytes: allocation.range_bytes(),
+                range_bytes: if is_outside { tensor_bytes } else { allocation.range_bytes() },
             })
         }
     }
@@ -78,6 +81,8 @@ pub struct Output {
     copied: Option<Buffer>,
     region: Region,
     inspect_set: usize,
+    /// What is there stays, but for the first poison.
+    is_kept: bool,
 }
 
 impl Output {
@@ -89,8 +94,8 @@ impl Output {
     ) -> Result<Self, BenchError> {
         let device = &context.device;
         let guard = guard_size(device);
-        let allocation = Allocation::guarded(binding.layout, binding.dtype, shape.output_dims(), guard)?;
-        let placed = Placed::new(device, &allocation)?;
+        let allocation = allocate(context, binding, shape.output_dims(), guard)?;
+        let placed = Placed::new(device, &allocation, context.weakening)?;
         let size_bytes = allocation.size_bytes() as u64;
         let word = POISON.word(binding.dtype);
         let (mut poison, mut copied) = (None, None);
@@ -107,7 +112,17 @@ impl Output {
             copied = Some(Buffer::new(device, size_bytes, Memory::Device)?);
         }
         let region = Region::of(&allocation);
-        let mut output = Self { allocation, placed, poison, copied, region, inspect_set: 0 };
+        let is_kept = context.weakening == Weakening::OutputsKept;
+        let mut output = Self { allocation, placed, poison, copied, region, inspect_set: 0, is_kept: false };
+        if is_kept {
+            let mut commands = Commands::new(device, 1)?;
+            commands.begin()?;
+            output.record_poison(&mut commands);
+            commands.barrier();
+            commands.end()?;
+            commands.run()?;
+            output.is_kept = true;
+        }
         let whole =
             |buffer| Resource::StorageBuffer { buffer, offset_bytes: 0, range_bytes: Buffer::size_bytes(buffer) };
         let resources = [whole(output.raw()), whole(&context.harness.records)];
@@ -126,6 +141,9 @@ impl Output {
 
     /// Fills the output and its guards with poison.
     pub fn record_poison(&self, commands: &mut Commands) {
+        if self.is_kept {
+            return;
+        }
         match (&self.placed, &self.poison) {
             (Placed::Buffer { buffer, .. }, _) => commands.fill(buffer, self.region.poison),
             (Placed::Image(image), Some(poison)) => commands.copy_to_image(poison, 0, image),
@@ -141,6 +159,18 @@ impl Output {
         }
         harness.inspect(commands, sets, self.inspect_set, &self.region, record);
     }
+}
+
+fn allocate(
+    context: &Context,
+    binding: &Binding,
+    dims: [usize; 4],
+    guard: GuardSize,
+) -> Result<Allocation, LayoutError> {
+    if binding.layout.is_image() && context.weakening == Weakening::ExactImages {
+        return Allocation::exact(binding.layout, binding.dtype, dims);
+    }
+    Allocation::guarded(binding.layout, binding.dtype, dims, guard)
 }
 
 fn guard_size(device: &Device) -> GuardSize {
@@ -213,8 +243,8 @@ impl Site {
                 Role::Bias | Role::Output => (&operands.bias, [1, self.shape.c_out, 1, 1]),
             };
             let lanes = if binding.padding == Some(Padding::Undefined) { Lanes::Undefined } else { Lanes::Zero };
-            let allocation = Allocation::guarded(binding.layout, binding.dtype, dims, guard_size(&context.device))?;
-            let placed = Placed::new(&context.device, &allocation)?;
+            let allocation = allocate(context, binding, dims, guard_size(&context.device))?;
+            let placed = Placed::new(&context.device, &allocation, context.weakening)?;
             placed.upload(&context.device, &allocation.pack(values, lanes)?)?;
             tensors.insert((binding.role, binding.layout), placed);
         }
