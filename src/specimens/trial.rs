@@ -64,6 +64,19 @@ pub struct Tried {
     pub time: Duration,
 }
 
+impl Tried {
+    fn wrong(specimen: &Specimen, objection: String) -> Tried {
+        Tried {
+            name: specimen.name.clone(),
+            kind: specimen.kind.clone(),
+            fate: Fate::Wrong(vec![objection]),
+            n_healthy: 0,
+            false_alarms: Vec::new(),
+            time: Duration::ZERO,
+        }
+    }
+}
+
 /// A project's copy and a device.
 pub struct Trial {
     copy: Copy,
@@ -115,17 +128,23 @@ impl Trial {
     /// Tries a specimen and its twin.
     ///
     /// # Errors
-    /// What keeps a specimen from being tried at all: an edit that no longer fits, a device that fails.
+    /// What keeps all specimens from being tried: no device, a full disk. What is wrong with one is its fate.
     pub fn run(&mut self, specimen: &Specimen) -> Result<Tried, TrialError> {
+        match self.try_both(specimen) {
+            // What is wrong with one specimen must not keep the others from being tried.
+            Err(error @ (TrialError::Edit(_) | TrialError::Plan(_) | TrialError::Expression { .. })) => {
+                Ok(Tried::wrong(specimen, error_text(&error)))
+            }
+            Err(TrialError::Ending(Ending::GaveUp(why))) => {
+                Ok(Tried::wrong(specimen, format!("the sweep gave up: {why}")))
+            }
+            other => other,
+        }
+    }
+
+    fn try_both(&mut self, specimen: &Specimen) -> Result<Tried, TrialError> {
         let began = Instant::now();
-        let mut tried = Tried {
-            name: specimen.name.clone(),
-            kind: specimen.kind.clone(),
-            fate: Fate::Wrong(Vec::new()),
-            n_healthy: 0,
-            false_alarms: Vec::new(),
-            time: Duration::ZERO,
-        };
+        let mut tried = Tried::wrong(specimen, String::new());
         let planned = self.plan(specimen)?;
         tried.fate = match (planned, &specimen.refused) {
             (Err(error), Some(text)) => {
