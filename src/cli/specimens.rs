@@ -79,6 +79,7 @@ fn failure(specimen: &Specimen, error: TrialError) -> Failure {
         TrialError::Sweep(e) => e.exit_code(),
         TrialError::Copy(_) | TrialError::Bundle(_) => exit::SYSTEM,
         TrialError::Ending(_) => exit::DEVICE_FAILED,
+        // A specimen's own faults are its fate.
         TrialError::Edit(_) | TrialError::Plan(_) | TrialError::Expression { .. } => exit::INPUT,
     };
     Failure::new(code, miette::miette!("specimen {}: {error}", specimen.name))

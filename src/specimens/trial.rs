@@ -14,7 +14,7 @@ use crate::codegen::{CodegenError, Project};
 use crate::sweep::plan::{self, PlanError};
 use crate::sweep::session::{self, Ending, Options, Outcome, SweepError, Watch, describe_candidate};
 use crate::sweep::supervisor::{Patience, WorkerProgram};
-use crate::verify::{Status, Verdict};
+use crate::verify::{Kind, Status, Verdict};
 use crate::worker::bundle::{Bundle, BundleError, Manifest};
 
 #[derive(Debug, thiserror::Error)]
@@ -272,6 +272,21 @@ impl Swept {
     }
 }
 
+/// `(n 0, c 4, y 1, x 3)`, a texel `(5, 0, 0)`, `3 texels past the end`, or `lanes past channel 26`: of what was found in an
+/// output a person wants to know where.
+fn names_a_place(verdict: &Verdict) -> bool {
+    if matches!(verdict.kind, Some(Kind::Crash | Kind::Hang | Kind::DeviceLost | Kind::Race)) {
+        return true;
+    }
+    let text = &verdict.detail;
+    let is_tuple = |text: &str| {
+        let parts: Vec<&str> = text.split(", ").collect();
+        parts.len() >= 3 && parts.iter().all(|p| p.rsplit(' ').next().is_some_and(|n| n.parse::<u32>().is_ok()))
+    };
+    let mut places = text.split('(').skip(1).filter_map(|rest| rest.split(')').next());
+    places.any(is_tuple) || text.contains(" texels ") || text.contains("lanes past channel ")
+}
+
 /// Which candidates of a specimen's bundle it makes wrong.
 fn faulty(specimen: &Specimen, project: &Project, manifest: &Manifest) -> Result<Vec<bool>, TrialError> {
     let bad_expression =
@@ -302,6 +317,9 @@ fn judge(specimen: &Specimen, swept: &Swept, tried: &mut Tried) -> Result<Fate, 
         let (_, candidate) = at;
         let is_named = verdict.status != Status::Admitted && verdict.kind.is_some_and(|k| specimen.kinds.contains(&k));
         match (is_faulty[candidate], verdict.status) {
+            (true, Status::Rejected) if is_named && !names_a_place(verdict) => {
+                wrong.push(format!("no element or texel is named: {}", swept.describe(at, verdict)));
+            }
             (true, _) if is_named => {
                 is_found[candidate] = true;
                 found.get_or_insert_with(|| swept.describe(at, verdict));

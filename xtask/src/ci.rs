@@ -125,6 +125,7 @@ impl Run<'_> {
                 self.skip(&table_name, "its sweep failed");
                 continue;
             }
+            self.tilesmith(&format!("specimens on {name}"), &["specimens".into()], &driver(icd));
             let Some(device) = device_folder(&folder) else {
                 self.fail(
                     &table_name,
