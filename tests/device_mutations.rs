@@ -33,9 +33,13 @@ const SURVIVORS: [(Weakening, &str); 11] = [
     (Weakening::Without(Family::Z), "offset_for_zero_weights"),
     (Weakening::Without(Family::R), "negative_outputs_cut_off"),
 ];
-/// What gets through where a driver answers a read beyond the range, or the image, with zero. Vulkan lets it answer anything.
+/// What gets through where a driver answers a read beyond the range, or the image, with zero. Vulkan lets it answer anything:
+/// SwiftShader reads what lies behind a buffer's range, and so meets the guard wherever it is.
 const SURVIVORS_OF_ZERO: [(Weakening, &str); 2] =
     [(Weakening::GuardsOutside, "k_clamp_deleted"), (Weakening::ExactImages, "k_clamp_deleted")];
+
+/// A driver that answers so.
+const ANSWERS_ZERO: &str = "llvmpipe";
 
 /// All specimens, and a copy of the project to plan them in.
 struct Bench {
@@ -62,7 +66,8 @@ impl Bench {
 }
 
 /// Verdicts of each candidate over all cases: the chain, then replays of those that it admits.
-fn verdicts(planned: &Planned, weakening: Weakening) -> Vec<Vec<Verdict>> {
+/// And the name of the device.
+fn verdicts(planned: &Planned, weakening: Weakening) -> (Vec<Vec<Verdict>>, String) {
     let manifest = &planned.bundle.manifest;
     let mut session = Session::open_weakened(&planned.bundle.dir, None, weakening).unwrap();
     let Event::Hello { device, .. } = session.hello() else { panic!("no hello") };
@@ -96,7 +101,7 @@ fn verdicts(planned: &Planned, weakening: Weakening) -> Vec<Vec<Verdict>> {
             }
         }
     }
-    found
+    (found, device.name)
 }
 
 /// Candidates that the specimen makes wrong and that are admitted on every case; and those that a device cannot run.
@@ -108,20 +113,21 @@ fn admitted(found: &[Vec<Verdict>], faulty: &[bool]) -> (Vec<usize>, usize) {
     (survivors, (0..found.len()).filter(is_faulty).filter(lacks).count())
 }
 
-/// What is not as the table says.
-fn objections(bench: &Bench, rows: &[(Weakening, &str)]) -> Vec<String> {
+/// What is not as the table says; where `on` names a part of another device's name, only that all rules together find each.
+fn objections(bench: &Bench, rows: &[(Weakening, &str)], on: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for (weakening, name) in rows {
         let (planned, faulty) = bench.plan(name);
-        let (through, n_lacking) = admitted(&verdicts(&planned, Weakening::None), &faulty);
+        let (found, device) = verdicts(&planned, Weakening::None);
+        let (through, n_lacking) = admitted(&found, &faulty);
         if !through.is_empty() {
             wrong.push(format!("{name} gets through with all rules in force: candidates {through:?}"));
         }
-        let found = verdicts(&planned, *weakening);
+        let (found, _) = verdicts(&planned, *weakening);
         let (through, _) = admitted(&found, &faulty);
         let n_faulty = faulty.iter().filter(|is_faulty| **is_faulty).count();
         println!("{weakening:?}: {name} gets through as {} of {n_faulty} candidates", through.len());
-        if through.is_empty() && n_lacking < n_faulty {
+        if through.is_empty() && n_lacking < n_faulty && device.contains(on) {
             let why = found.iter().flatten().find(|v| !v.is_admitted());
             wrong.push(format!("without {weakening:?}, {name} is found all the same: {why:?}"));
         }
@@ -132,13 +138,13 @@ fn objections(bench: &Bench, rows: &[(Weakening, &str)]) -> Vec<String> {
 #[test]
 fn each_rule_is_what_finds_some_specimen() {
     let bench = Bench::new();
-    let wrong = objections(&bench, &SURVIVORS);
+    let wrong = objections(&bench, &SURVIVORS, "");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn guards_are_what_finds_a_read_that_the_driver_answers_with_zero() {
     let bench = Bench::new();
-    let wrong = objections(&bench, &SURVIVORS_OF_ZERO);
+    let wrong = objections(&bench, &SURVIVORS_OF_ZERO, ANSWERS_ZERO);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -255,7 +255,7 @@ impl Module {
             let flow = Flow::new(function);
             let divergent = Divergence::new(self, function, &flow);
             for (at, block) in function.blocks.iter().enumerate() {
-                let Some(branch) = divergent.why(&flow, at) else { continue };
+                let Some(branch) = divergent.why(function, &flow, at) else { continue };
                 for step in block.steps.iter().filter(|step| is_barrier(step, &waits)) {
                     let decided = function.blocks[branch].steps.last().and_then(|s| s.line);
                     let by = decided.map(|line| format!(" (decided in line {line})")).unwrap_or_default();
@@ -544,17 +544,20 @@ impl Divergence {
         !self.blocks[at] && from.into_iter().any(|block| self.blocks[block] || self.branches[block])
     }
 
-    /// The divergent branch that a block hangs on, if there is one.
-    fn why(&self, flow: &Flow, at: usize) -> Option<usize> {
+    /// The divergent branch that a block hangs on, if there is one: of several, one that returns, for whatever comes behind it
+    /// counts as divergent too; else one that all of a workgroup reach.
+    fn why(&self, function: &Function, flow: &Flow, at: usize) -> Option<usize> {
+        let mut found: Option<(u8, usize)> = None;
         let mut open: Vec<usize> = flow.depends[at].iter().copied().collect();
         let mut seen: BTreeSet<usize> = open.iter().copied().collect();
         while let Some(branch) = open.pop() {
             if self.branches[branch] {
-                return Some(branch);
+                let rank = if flow.leaves(function, branch) { 0 } else { 1 + u8::from(self.blocks[branch]) };
+                found = Some(found.map_or((rank, branch), |best| best.min((rank, branch))));
             }
             open.extend(flow.depends[branch].iter().copied().filter(|next| seen.insert(*next)));
         }
-        None
+        found.map(|(_, branch)| branch)
     }
 }
 
@@ -654,6 +657,10 @@ mod tests {
         let early = "if (gl_GlobalInvocationID.x >= n) return;\ns[i] = 1.0;\nbarrier();";
         let found = faults(&format!("void main() {{\n{INDEX}\n{early}\n{STORE}\n}}\n"));
         assert_eq!(found, [(StaticKind::ReturnBeforeBarrier, Some(5))]);
+        // Behind it a loop that is as long for all who are left.
+        let before_loop = "if (i >= 40u) return;\nfor (int k = 0; k < n; ++k) {\ns[i] += 1.0;\nbarrier();\n}";
+        let found = faults(&format!("void main() {{\n{INDEX}\n{before_loop}\n{STORE}\n}}\n"));
+        assert_eq!(found, [(StaticKind::ReturnBeforeBarrier, Some(6))]);
         // In a loop, of which it leaves all.
         let in_loop = "for (int k = 0; k < n; ++k) {\ns[i] = 1.0;\nbarrier();\nif (s[i] > 4.0) return;\n}";
         let found = faults(&format!("void main() {{\n{INDEX}\n{in_loop}\n{STORE}\n}}\n"));
