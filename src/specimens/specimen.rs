@@ -36,6 +36,15 @@ pub struct Edit {
     pub to: String,
 }
 
+/// A device on which a fault cannot show.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hidden {
+    /// A part of the device's name.
+    pub device: String,
+    pub because: String,
+}
+
 /// One specimen.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -66,6 +75,9 @@ pub struct Specimen {
     /// The generator or a static check refuses it, and its message holds this text.
     #[serde(default)]
     pub refused: Option<String>,
+    /// Devices that do what hides the fault; one that survives there counts as inapplicable, with the reason.
+    #[serde(default)]
+    pub hidden: Vec<Hidden>,
     /// The local size that is tried, beside the reference's.
     #[serde(default)]
     pub local: Option<[u32; 3]>,

@@ -165,6 +165,12 @@ impl Trial {
         let (n_admitted, alarms) = self.twin(specimen)?;
         tried.n_healthy += n_admitted;
         tried.false_alarms.extend(alarms);
+        let name = self.device_name.as_deref().unwrap_or_default();
+        if let Some(hidden) = specimen.hidden.iter().find(|hidden| name.contains(&hidden.device))
+            && matches!(tried.fate, Fate::Wrong(_))
+        {
+            tried.fate = Fate::Inapplicable(hidden.because.clone());
+        }
         tried.time = began.elapsed();
         Ok(tried)
     }
