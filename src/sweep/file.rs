@@ -339,6 +339,9 @@ fn read_local(document: &Document, node: &Node) -> Result<Vec<[u32; 3]>, Box<Fil
     Ok(sizes)
 }
 
+/// Replays of a finalist by default: a fault of p = 0.01 shows in them with a probability of 0.993.
+pub const FINALIST_REPLAYS: u32 = 500;
+
 fn read_rules(document: &Document, top: &crate::matrix::document::Fields<'_>) -> Result<Rules, Box<FileError>> {
     let mut rules = Rules {
         min_rounds: 5,
@@ -350,7 +353,7 @@ fn read_rules(document: &Document, top: &crate::matrix::document::Fields<'_>) ->
         wall_s: None,
         tie: 0.03,
         replays: 4,
-        finalist_replays: 500,
+        finalist_replays: FINALIST_REPLAYS,
         max_finalists: 8,
     };
     let integer = |node: Option<&Node>, what: &str, low: u32, into: &mut u32| -> Result<(), Box<FileError>> {
