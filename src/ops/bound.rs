@@ -2,6 +2,7 @@
 //! order and any contraction (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., ch. 3).
 //! Knows dtypes and counts; must not know a kernel.
 
+use super::case::Activation;
 use crate::matrix::Dtype;
 
 /// Unit roundoff to assume where no rounding mode is declared: truncation is allowed.
@@ -25,24 +26,41 @@ pub struct Bound {
     relative: f64,
     /// Terms that may be flushed.
     absolute: f64,
+    /// How much the activation stretches the error of the sum at most.
+    lipschitz: f64,
+    /// Unit roundoff of a transcendental activation; 0 for others, which are exact.
+    function_unit: f64,
     storage: Dtype,
 }
+
+/// `|x sigmoid(x)|'` is largest at x = 2.3994.
+const SILU_LIPSCHITZ: f64 = 1.099_839_321;
 
 impl Bound {
     /// For sums of `n_terms` products and a bias, accumulated in `accumulate` and stored as `storage`. Products
     /// count as computed in the accumulator's type: an f32 claim leaves no room for products rounded to f16.
-    pub fn new(accumulate: Dtype, storage: Dtype, n_terms: usize) -> Self {
+    pub fn new(accumulate: Dtype, storage: Dtype, n_terms: usize, activation: Activation) -> Self {
         let (unit, flush) = unit_and_flush(accumulate);
-        Self { relative: gamma(n_terms + 1, unit), absolute: (n_terms + 1) as f64 * flush, storage }
+        let (lipschitz, function_unit) = match activation {
+            Activation::None | Activation::Relu | Activation::Clamp => (1.0, 0.0),
+            Activation::Sigmoid => (0.25, unit),
+            Activation::Silu => (SILU_LIPSCHITZ, unit),
+        };
+        let (relative, absolute) = (gamma(n_terms + 1, unit), (n_terms + 1) as f64 * flush);
+        Self { relative, absolute, lipschitz, function_unit, storage }
     }
 
     /// The largest legal distance from the reference `value` with absolute sum `abs_sum`. Never NaN for finite
     /// arguments.
     pub fn at(&self, value: f64, abs_sum: f64) -> f64 {
         let of_sum = if abs_sum == 0.0 { self.absolute } else { self.relative * abs_sum + self.absolute };
+        // Vulkan allows exp(x) an error of 3 + 2 |x| ULP and a division 2.5; an addition and a product follow. The sum is at
+        // most `abs_sum`. ("Precision and Operation of SPIR-V Instructions"; f16 is allowed less, and gets the same here.)
+        let of_function = (7.5 + 2.0 * abs_sum) * self.function_unit * value.abs();
+        let computed = self.lipschitz * of_sum + of_function;
         match self.storage {
-            Dtype::F32 => of_sum,
-            Dtype::F16 => of_sum + UNIT_ROUNDOFF_F16 * (value.abs() + of_sum) + FLUSH_F16,
+            Dtype::F32 => computed,
+            Dtype::F16 => computed + UNIT_ROUNDOFF_F16 * (value.abs() + computed) + FLUSH_F16,
         }
     }
 
@@ -71,9 +89,9 @@ mod tests {
         assert!(gamma(105, UNIT_ROUNDOFF_F32) > 105.0 * UNIT_ROUNDOFF_F32);
         assert!(gamma(1023, UNIT_ROUNDOFF_F16).is_finite());
         assert_eq!(gamma(1024, UNIT_ROUNDOFF_F16), f64::INFINITY);
-        assert!(Bound::new(Dtype::F16, Dtype::F16, 1023).is_vacuous());
-        assert!(!Bound::new(Dtype::F32, Dtype::F16, 1 << 20).is_vacuous());
-        assert!(Bound::new(Dtype::F16, Dtype::F16, 4096).at(0.0, 0.0).is_finite());
+        assert!(Bound::new(Dtype::F16, Dtype::F16, 1023, Activation::None).is_vacuous());
+        assert!(!Bound::new(Dtype::F32, Dtype::F16, 1 << 20, Activation::None).is_vacuous());
+        assert!(Bound::new(Dtype::F16, Dtype::F16, 4096, Activation::None).at(0.0, 0.0).is_finite());
     }
 
     /// A plain f32 loop uses little of its bound, an f16 accumulator more than all of the f32 bound.
@@ -83,8 +101,8 @@ mod tests {
         let shape = Conv2dShape::of(&case).unwrap();
         let operands = operands(&case, Family::R, OperandSet::A, 9, Dtype::F16).unwrap();
         let reference = conv2d::reference(&shape, &operands).unwrap();
-        let wide = Bound::new(Dtype::F32, Dtype::F32, shape.n_terms());
-        let narrow = Bound::new(Dtype::F16, Dtype::F16, shape.n_terms());
+        let wide = Bound::new(Dtype::F32, Dtype::F32, shape.n_terms(), Activation::None);
+        let narrow = Bound::new(Dtype::F16, Dtype::F16, shape.n_terms(), Activation::None);
         let (mut worst, mut n_beyond) = (0.0f64, 0);
         for (i, want) in reference.iter().enumerate() {
             let mut sum = operands.bias[conv2d::channel_of(&shape, i)];

@@ -34,37 +34,54 @@ const CONV2D: &[FieldSpec] = &[
     optional("activation", 0, 0),
 ];
 
+const ELEMENTWISE: &[FieldSpec] =
+    &[size("c"), size("h"), size("w"), optional("batch", 1, 1), optional("activation", 0, 0)];
+
 /// The fields of each op in column order. `h` and `w` are the input's.
-pub const FIELDS: &[(&str, &[&str])] = &[(
-    "conv2d",
-    &["c_in", "c_out", "h", "w", "kernel_h", "kernel_w", "stride", "padding", "groups", "batch", "activation"],
-)];
+pub const FIELDS: &[(&str, &[&str])] = &[
+    (
+        "conv2d",
+        &["c_in", "c_out", "h", "w", "kernel_h", "kernel_w", "stride", "padding", "groups", "batch", "activation"],
+    ),
+    ("elementwise", &["c", "h", "w", "batch", "activation"]),
+];
 
 /// The features of each op: what `accepts`, grids, push constants and rules may name.
-pub const FEATURES: &[(&str, &[&str])] = &[(
-    "conv2d",
-    &[
-        "c_in",
-        "c_out",
-        "h_in",
-        "w_in",
-        "h_out",
-        "w_out",
-        "kernel_h",
-        "kernel_w",
-        "stride",
-        "padding",
-        "groups",
-        "batch",
-        "activation",
-        "clamp_min",
-        "clamp_max",
-        "stride_1_pad_0",
-    ],
-)];
+pub const FEATURES: &[(&str, &[&str])] = &[
+    (
+        "conv2d",
+        &[
+            "c_in",
+            "c_out",
+            "h_in",
+            "w_in",
+            "h_out",
+            "w_out",
+            "kernel_h",
+            "kernel_w",
+            "stride",
+            "padding",
+            "groups",
+            "batch",
+            "activation",
+            "clamp_min",
+            "clamp_max",
+            "stride_1_pad_0",
+        ],
+    ),
+    ("elementwise", &["c_out", "h_out", "w_out", "batch", "activation", "clamp_min", "clamp_max"]),
+];
 
 /// Names of the activation codes, in the order of their numbers.
-pub const ACTIVATIONS: [&str; 3] = ["none", "relu", "clamp"];
+pub const ACTIVATIONS: [&str; 5] = ["none", "relu", "clamp", "sigmoid", "silu"];
+
+/// How many of [`ACTIVATIONS`] an op knows.
+fn n_activations(op: Op) -> usize {
+    match op {
+        Op::Conv2d => 3,
+        Op::Elementwise => ACTIVATIONS.len(),
+    }
+}
 
 /// The range of activation `clamp`. Exact in every dtype.
 pub const CLAMP_RANGE: [i64; 2] = [0, 6];
@@ -84,8 +101,8 @@ pub enum CaseError {
     TooSmall { field: &'static str, value: i64, min: i64 },
     #[error("field `{field}` is {value} (allowed: up to {max})")]
     TooLarge { field: &'static str, value: i64, max: i64 },
-    #[error("activation is {value} (allowed: 0 none, 1 relu, 2 clamp)")]
-    Activation { value: i64 },
+    #[error("activation is {value} (allowed: {allowed})")]
+    Activation { value: i64, allowed: String },
     #[error("field `{field}` is `{text}` (allowed: a whole number{names})")]
     NotANumber { field: String, text: String, names: &'static str },
     #[error(
@@ -162,7 +179,7 @@ pub fn parse_value(field: &str, text: &str) -> Result<i64, CaseError> {
     if is_activation && let Some(code) = ACTIVATIONS.iter().position(|name| *name == text) {
         return Ok(code as i64);
     }
-    let names = if is_activation { ", or none, relu, clamp" } else { "" };
+    let names = if is_activation { ", or the name of an activation" } else { "" };
     Err(CaseError::NotANumber { field: field.to_owned(), text: text.to_owned(), names })
 }
 
@@ -188,19 +205,28 @@ pub fn features(case: &Case) -> Result<Fields, CaseError> {
         ("clamp_max", CLAMP_RANGE[1]),
         ("stride_1_pad_0", i64::from(s.stride == 1 && s.padding == 0)),
     ];
-    Ok(pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    let offered = |name: &str| FEATURES.iter().any(|(op, names)| *op == case.op && names.contains(&name));
+    Ok(pairs.into_iter().filter(|(name, _)| offered(name)).map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// Floating-point operations of a case: two for each multiply-add, terms in the zero padding included.
+/// Floating-point operations of a case: two for each multiply-add, terms in the zero padding included; one for each element
+/// of an elementwise op.
 pub fn flops(case: &Case) -> Result<u64, CaseError> {
     let s = Conv2dShape::of(case)?;
-    Ok(2 * s.n_output() as u64 * s.n_terms() as u64)
+    Ok(match s.op {
+        Op::Conv2d => 2 * s.n_output() as u64 * s.n_terms() as u64,
+        Op::Elementwise => s.n_output() as u64,
+    })
 }
 
 /// Bytes that must move at least once: input, weights, bias and output, each element once.
 pub fn bytes_moved(case: &Case, dtype: Dtype) -> Result<u64, CaseError> {
     let s = Conv2dShape::of(case)?;
-    let n_elements = s.n_input() + s.n_weight() + s.c_out + s.n_output();
+    let n_constant = match s.op {
+        Op::Conv2d => s.n_weight() + s.c_out,
+        Op::Elementwise => 0,
+    };
+    let n_elements = s.n_input() + n_constant + s.n_output();
     Ok(n_elements as u64 * dtype.size_bytes() as u64)
 }
 
@@ -211,11 +237,31 @@ pub enum Activation {
     Relu,
     /// To [`CLAMP_RANGE`].
     Clamp,
+    /// `1 / (1 + exp(-x))`
+    Sigmoid,
+    /// `x / (1 + exp(-x))`
+    Silu,
 }
 
-/// The shape of a `conv2d` case, checked: nothing derived from it overflows.
+impl Activation {
+    /// Whether whole numbers stay whole numbers.
+    pub fn is_exact(self) -> bool {
+        matches!(self, Activation::None | Activation::Relu | Activation::Clamp)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    Conv2d,
+    /// An activation alone.
+    Elementwise,
+}
+
+/// The shape of a case, checked: nothing derived from it overflows. An elementwise op is the convolution that it equals:
+/// 1 x 1, each channel a group of its own, weights of one and no bias.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conv2dShape {
+    pub op: Op,
     pub batch: usize,
     pub c_in: usize,
     pub c_out: usize,
@@ -233,11 +279,18 @@ pub struct Conv2dShape {
 
 impl Conv2dShape {
     pub fn of(case: &Case) -> Result<Self, CaseError> {
-        specs_of(&case.op)?;
+        let specs = specs_of(&case.op)?;
+        let op = if case.op == "elementwise" { Op::Elementwise } else { Op::Conv2d };
         let field = |name: &'static str| -> Result<i64, CaseError> {
+            let name = match (op, name) {
+                (Op::Elementwise, "c_in" | "c_out" | "groups") => "c",
+                (Op::Elementwise, "kernel_h" | "kernel_w" | "stride") => return Ok(1),
+                (Op::Elementwise, "padding") => return Ok(0),
+                _ => name,
+            };
             let value =
                 *case.fields.0.get(name).ok_or_else(|| CaseError::MissingField { op: case.op.clone(), field: name })?;
-            match CONV2D.iter().find(|s| s.name == name) {
+            match specs.iter().find(|s| s.name == name) {
                 Some(spec) if value < spec.min => Err(CaseError::TooSmall { field: name, value, min: spec.min }),
                 _ if value > MAX_TEXELS => Err(CaseError::TooLarge { field: name, value, max: MAX_TEXELS }),
                 _ => Ok(value),
@@ -264,7 +317,13 @@ impl Conv2dShape {
             0 => Activation::None,
             1 => Activation::Relu,
             2 => Activation::Clamp,
-            value => return Err(CaseError::Activation { value }),
+            3 if op == Op::Elementwise => Activation::Sigmoid,
+            4 if op == Op::Elementwise => Activation::Silu,
+            value => {
+                let known = ACTIVATIONS.iter().take(n_activations(op)).enumerate();
+                let allowed: Vec<String> = known.map(|(code, name)| format!("{code} {name}")).collect();
+                return Err(CaseError::Activation { value, allowed: allowed.join(", ") });
+            }
         };
         let texels = |tensor: &'static str, extents: [i64; 4]| -> Result<(), CaseError> {
             // The channels are rounded up to whole texels; one texel is 4 of them.
@@ -284,6 +343,7 @@ impl Conv2dShape {
         n_output.checked_mul(n_terms).and_then(|macs| macs.checked_mul(2)).ok_or(CaseError::TooMuchWork)?;
         let u = |value: i64| value as usize;
         Ok(Self {
+            op,
             batch: u(batch),
             c_in: u(c_in),
             c_out: u(c_out),
@@ -334,31 +394,34 @@ impl Conv2dShape {
 }
 
 fn specs_of(op: &str) -> Result<&'static [FieldSpec], CaseError> {
-    if op == "conv2d" {
-        return Ok(CONV2D);
+    match op {
+        "conv2d" => return Ok(CONV2D),
+        "elementwise" => return Ok(ELEMENTWISE),
+        _ => {}
     }
     let known: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
     Err(CaseError::UnknownOp { op: op.to_owned(), known: known.join(", "), hint: suggestion(op, &known) })
 }
 
-/// `48-96-16x16`, and a suffix for everything that is not at its default.
+/// `48-96-16x16` or `48-16x16`, and a suffix for everything that is not at its default.
 fn id(case: &Case) -> String {
-    let value = |name: &str| case.fields.0.get(name).copied().unwrap_or_default();
-    let mut id = format!("{}-{}-{}x{}", value("c_in"), value("c_out"), value("h"), value("w"));
-    match (value("kernel_h"), value("kernel_w")) {
+    let field = |name: &str| case.fields.0.get(name).copied();
+    let mut id: String =
+        ["c_in", "c_out", "c"].into_iter().filter_map(field).map(|channels| format!("{channels}-")).collect();
+    id += &format!("{}x{}", field("h").unwrap_or_default(), field("w").unwrap_or_default());
+    match (field("kernel_h").unwrap_or(1), field("kernel_w").unwrap_or(1)) {
         (1, 1) => {}
         (h, w) if h == w => id += &format!("_k{h}"),
         (h, w) => id += &format!("_k{h}x{w}"),
     }
     for (name, default, letter) in [("stride", 1, 's'), ("padding", 0, 'p'), ("groups", 1, 'g'), ("batch", 1, 'b')] {
-        if value(name) != default {
-            id += &format!("_{letter}{}", value(name));
+        if let Some(value) = field(name).filter(|value| *value != default) {
+            id += &format!("_{letter}{value}");
         }
     }
-    match value("activation") {
-        1 => id += "_relu",
-        2 => id += "_clamp",
-        _ => {}
+    let code = field("activation").and_then(|code| usize::try_from(code).ok()).filter(|code| *code > 0);
+    if let Some(name) = code.and_then(|code| ACTIVATIONS.get(code)) {
+        id += &format!("_{name}");
     }
     id
 }
@@ -418,6 +481,19 @@ mod tests {
         assert!(features.keys().map(String::as_str).eq(FEATURES[0].1.iter().copied()));
         assert_eq!((features["h_out"], features["w_out"], features["stride_1_pad_0"]), (6, 5, 0));
         assert_eq!((features["clamp_min"], features["clamp_max"]), (0, 6));
+    }
+
+    #[test]
+    fn an_elementwise_op_is_a_convolution_of_ones() {
+        let case = Case::from_pairs("elementwise", &[("c", 13), ("h", 9), ("w", 7), ("activation", 4)]).unwrap();
+        assert_eq!((case.id.as_str(), case.without_activation().id.as_str()), ("13-9x7_silu", "13-9x7"));
+        assert!(case.fields.0.keys().map(String::as_str).eq(FIELDS[1].1.iter().copied()));
+        assert!(features(&case).unwrap().keys().map(String::as_str).eq(FEATURES[1].1.iter().copied()));
+        let shape = Conv2dShape::of(&case).unwrap();
+        assert_eq!((shape.n_terms(), shape.groups, shape.output_dims()), (1, 13, [1, 13, 9, 7]));
+        assert_eq!((flops(&case), bytes_moved(&case, Dtype::F32)), (Ok(13 * 63), Ok(2 * 13 * 63 * 4)));
+        let refused = with(&[("activation", 4)]).unwrap_err().to_string();
+        assert_eq!(refused, "activation is 4 (allowed: 0 none, 1 relu, 2 clamp)");
     }
 
     #[test]

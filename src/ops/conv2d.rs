@@ -1,5 +1,5 @@
-//! What `conv2d` must compute: in integers exactly, and in f64 beside the sum of absolute products that
-//! the error bound needs. Knows logical tensors `[N][C][H][W]`; must not know how they lie in memory.
+//! What `conv2d` and elementwise ops must compute: in integers exactly, and in f64 beside the sum of absolute products
+//! that the error bound needs. Knows logical tensors `[N][C][H][W]`; must not know how they lie in memory.
 
 use rayon::prelude::*;
 
@@ -25,6 +25,8 @@ pub enum ReferenceError {
     NotInteger { tensor: &'static str, index: usize, value: f32 },
     #[error("sums may reach {bound:.0} (allowed: below 2^31): there is no exact reference")]
     TooLarge { bound: f64 },
+    #[error("{activation:?} of a whole number is none: there is no exact reference")]
+    Inexact { activation: Activation },
     #[error("output element {index} does not exist (the output has {n_output})")]
     Index { index: usize, n_output: usize },
 }
@@ -155,6 +157,7 @@ fn activate(activation: Activation, sum: i64) -> i64 {
         Activation::None => sum,
         Activation::Relu => sum.max(0),
         Activation::Clamp => sum.clamp(CLAMP_RANGE[0], CLAMP_RANGE[1]),
+        Activation::Sigmoid | Activation::Silu => unreachable!("exact_in_f32 refuses them"),
     }
 }
 
@@ -163,6 +166,8 @@ fn activate_f64(activation: Activation, sum: f64) -> f64 {
         Activation::None => sum,
         Activation::Relu => sum.max(0.0),
         Activation::Clamp => sum.clamp(CLAMP_RANGE[0] as f64, CLAMP_RANGE[1] as f64),
+        Activation::Sigmoid => 1.0 / (1.0 + (-sum).exp()),
+        Activation::Silu => sum / (1.0 + (-sum).exp()),
     }
 }
 
@@ -182,6 +187,9 @@ fn check_lengths(shape: &Conv2dShape, operands: &Operands) -> Result<(), Referen
 /// Whether f32 arithmetic is exact here; an error if even 32-bit results could overflow.
 fn exact_in_f32(shape: &Conv2dShape, operands: &Operands) -> Result<bool, ReferenceError> {
     check_lengths(shape, operands)?;
+    if !shape.activation.is_exact() {
+        return Err(ReferenceError::Inexact { activation: shape.activation });
+    }
     let largest = |tensor: &'static str, values: &[f32]| -> Result<f64, ReferenceError> {
         if let Some(index) = values.par_iter().position_first(|v| !v.is_finite() || v.fract() != 0.0) {
             return Err(ReferenceError::NotInteger { tensor, index, value: values[index] });

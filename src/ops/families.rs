@@ -28,7 +28,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Case;
-use super::case::{CaseError, Conv2dShape};
+use super::case::{CaseError, Conv2dShape, Op};
 use super::conv2d;
 use super::random::Stream;
 use crate::matrix::Dtype;
@@ -105,6 +105,9 @@ pub fn operands(
     let shape = Conv2dShape::of(case)?;
     let stream = |tensor: u64| Stream::new(seed, (family as u64) << 8 | (set as u64) << 4 | tensor);
     let (input, weight, bias) = (stream(0), stream(1), stream(2));
+    if shape.op == Op::Elementwise {
+        return Ok(elementwise(&shape, family, storage, input));
+    }
     Ok(match family {
         Family::I1 => small_integers(&shape, input, weight, bias),
         Family::I2 => mid_integers(&shape, input, weight),
@@ -122,6 +125,25 @@ pub fn operands(
         }
         Family::R => random(&shape, storage, input, weight, bias),
     })
+}
+
+/// Inputs alone: weights are one and there is no bias, see [`Conv2dShape`]. I2 has even numbers above 2^11, which f16 holds:
+/// nothing is accumulated, and I3 tells what passes through f16.
+fn elementwise(shape: &Conv2dShape, family: Family, storage: Dtype, input: Stream) -> Operands {
+    let wide = F32_EXACT as u32 - 1;
+    let element = |i: usize| match family {
+        Family::I1 | Family::I4 => signed(input, i, I1_MAGNITUDE as u32),
+        Family::I2 => (I1_LIMIT + 2 + 2 * input.below(i as u64, I1_LIMIT / 2 - 2)) as f32,
+        Family::I3 => (wide / 2 + input.below(i as u64, wide / 2)) as f32,
+        Family::H => source_id(i) as f32,
+        Family::Z => 0.0,
+        Family::R => stored(input.normal(i as u64), storage),
+    };
+    Operands {
+        input: fill(shape.n_input(), element),
+        weight: vec![1.0; shape.n_weight()],
+        bias: vec![0.0; shape.c_out],
+    }
 }
 
 fn fill(n: usize, element: impl Fn(usize) -> f32 + Sync + Send) -> Vec<f32> {
@@ -246,8 +268,17 @@ const F32_EXACT: usize = 1 << 24;
 /// The largest magnitude that I3 and I4 take: exact in f16.
 const WIDE_MAGNITUDE: usize = 1 << 11;
 
-/// Whether the family says anything of this shape to a kernel that accumulates so: I3 and I4 leave the range of f16.
-pub fn applies(family: Family, shape: &Conv2dShape, accumulate: Dtype) -> bool {
+/// Whether the family says anything of this shape to a kernel that stores and accumulates so: I3 and I4 leave the range of
+/// f16, and zeros have no offset to add to where there are neither weights nor bias.
+pub fn applies(family: Family, shape: &Conv2dShape, storage: Dtype, accumulate: Dtype) -> bool {
+    match (family, shape.op) {
+        (Family::I3, Op::Elementwise) => storage == Dtype::F32,
+        (Family::I4 | Family::Z, Op::Elementwise) => false,
+        _ => applies_to_sums(family, shape, accumulate),
+    }
+}
+
+fn applies_to_sums(family: Family, shape: &Conv2dShape, accumulate: Dtype) -> bool {
     match family {
         Family::I3 => accumulate == Dtype::F32,
         Family::I4 => accumulate == Dtype::F32 && shape.c_in / shape.groups >= 2,
@@ -465,7 +496,7 @@ fn check_accumulator(
     if largest.is_nan() || largest >= F16_MAX {
         return Err(ProbeError::Overflow { value: largest });
     }
-    if accumulate == Dtype::F16 {
+    if accumulate == Dtype::F16 || shape.op == Op::Elementwise {
         return Ok(());
     }
     // Outputs that see the zero padding have fewer terms, down to none; they cannot tell and are not asked.
@@ -638,7 +669,7 @@ mod tests {
             for k in KS {
                 let (case, shape) = pointwise(*k, c_out, h, w);
                 for family in [Family::I3, Family::I4] {
-                    if !applies(family, &shape, Dtype::F32) {
+                    if !applies(family, &shape, Dtype::F16, Dtype::F32) {
                         assert!(*k == 1 && family == Family::I4);
                         continue;
                     }
@@ -654,6 +685,31 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn values_of_an_elementwise_op_are_told_apart_in_each_family() {
+        let case = Case::from_pairs("elementwise", &[("c", 13), ("h", 9), ("w", 7)]).unwrap();
+        let shape = Conv2dShape::of(&case).unwrap();
+        for (storage, family) in Family::ALL.into_iter().flat_map(|f| [(Dtype::F32, f), (Dtype::F16, f)]) {
+            if !applies(family, &shape, storage, storage) {
+                continue;
+            }
+            let made = operands(&case, family, OperandSet::A, 3, storage).unwrap();
+            probe_check(&shape, family, &made, storage, storage).unwrap_or_else(|e| panic!("{family:?}: {e}"));
+            let is_stored = |v: &f32| storage == Dtype::F32 || f16::from_f32(*v).to_f32() == *v;
+            assert!(made.input.iter().all(is_stored), "{family:?} {storage:?}");
+            if family == Family::I3 {
+                let n_half = made.input.iter().filter(|v| f16::from_f32(**v).to_f32() == **v).count();
+                assert_eq!(n_half, 0, "no value of I3 passes through f16");
+            }
+        }
+        let activated = Conv2dShape { activation: crate::ops::case::Activation::Silu, ..shape };
+        let i1 = operands(&case, Family::I1, OperandSet::A, 3, Dtype::F32).unwrap();
+        assert!(matches!(conv2d::exact(&activated, &i1), Err(conv2d::ReferenceError::Inexact { .. })));
+        let sums = conv2d::reference(&activated, &i1).unwrap();
+        let want = f64::from(i1.input[5]) / (1.0 + (-f64::from(i1.input[5])).exp());
+        assert_eq!(sums[5].value, want);
     }
 
     #[test]

@@ -43,8 +43,6 @@ pub enum Lanes {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
-    #[error("layout {layout} holds a 1 x 1 kernel without groups (given: {kernel_h} x {kernel_w})")]
-    Kernel { layout: &'static str, kernel_h: usize, kernel_w: usize },
     #[error("a tensor of {given} elements does not fill the dims {dims:?}")]
     Length { given: usize, dims: [usize; 4] },
     #[error("{given} bytes were read back (allocated: {needed})")]
@@ -88,7 +86,7 @@ fn uneven(extent: u64) -> u64 {
 pub struct Allocation {
     pub layout: Layout,
     pub dtype: Dtype,
-    /// `[N, C, H, W]` of an activation, `[1, C, 1, 1]` of a bias, `[OC, IC, 1, 1]` of weights.
+    /// `[N, C, H, W]` of an activation, `[1, C, 1, 1]` of a bias, `[OC, IC / groups, KH, KW]` of weights.
     pub dims: [usize; 4],
     /// Texels of the tensor: width, height and depth of an image, `[n, 1, 1]` of a buffer.
     pub logical: [u32; 3],
@@ -113,11 +111,6 @@ impl Allocation {
 
     fn new(layout: Layout, dtype: Dtype, dims: [usize; 4], guard: Option<GuardSize>) -> Result<Self, LayoutError> {
         let [d0, d1, d2, d3] = dims.map(|d| d as u64);
-        let is_weight = matches!(layout, Layout::Tex2dOc4Ic4 | Layout::BufOc4Ic4);
-        if is_weight && (d2, d3) != (1, 1) {
-            let layout = if layout.is_image() { "tex2d_oc4_ic4" } else { "buf_oc4_ic4" };
-            return Err(LayoutError::Kernel { layout, kernel_h: dims[2], kernel_w: dims[3] });
-        }
         let too_large = || LayoutError::TooLarge { dims };
         if [d0, d1, d2, d3].iter().any(|d| *d > 1 << 31) {
             return Err(too_large());
@@ -126,8 +119,11 @@ impl Allocation {
         let logical: [u64; 3] = match layout {
             Layout::Tex3dC4 => [d3, d2, product([d0, d1.div_ceil(4), 1, 1])?],
             Layout::BufC4 => [product([d0, d1.div_ceil(4), d2, d3])?, 1, 1],
-            Layout::Tex2dOc4Ic4 => [4 * d0.div_ceil(4), d1.div_ceil(4), 1],
-            Layout::BufOc4Ic4 => [product([4, d0.div_ceil(4), d1.div_ceil(4), 1])?, 1, 1],
+            Layout::Tex2dOc4Ic4 => [4 * d0.div_ceil(4), product([d1.div_ceil(4), d2, d3, 1])?, 1],
+            Layout::BufOc4Ic4 => {
+                let n_rows = product([d1.div_ceil(4), d2, d3, 1])?;
+                [product([4, d0.div_ceil(4), n_rows, 1])?, 1, 1]
+            }
         };
         let mut allocated = logical;
         let mut first_texel = 0;
@@ -195,8 +191,13 @@ impl Allocation {
         self.size_bytes() as u64 - self.offset_bytes()
     }
 
+    /// Texels of channels: of an activation's pixel, or of the input channels of one tap.
     fn n_c4(&self) -> usize {
         self.dims[1].div_ceil(4)
+    }
+
+    fn n_taps(&self) -> usize {
+        self.dims[2] * self.dims[3]
     }
 
     /// Which element each lane of a texel holds: `None` for a guard, and within for a lane past an edge.
@@ -224,7 +225,8 @@ impl Allocation {
                 }))
             }
             Layout::Tex2dOc4Ic4 | Layout::BufOc4Ic4 => {
-                let (n4, k4, dk) = if self.layout.is_image() {
+                // Rows of weights: taps, and the texels of input channels within each.
+                let (n4, row, dk) = if self.layout.is_image() {
                     if !(inside(x, 0) && inside(y, 1)) {
                         return None;
                     }
@@ -234,9 +236,10 @@ impl Allocation {
                     let n_n4 = d0.div_ceil(4);
                     (at / 4 % n_n4, at / 4 / n_n4, at % 4)
                 };
+                let (tap, k4) = (row / self.n_c4(), row % self.n_c4());
                 Some(std::array::from_fn(|lane| {
                     let (oc, ic) = (4 * n4 + lane, 4 * k4 + dk);
-                    (oc < d0 && ic < d1).then_some(oc * d1 + ic)
+                    (oc < d0 && ic < d1).then_some((oc * d1 + ic) * self.n_taps() + tap)
                 }))
             }
         }
@@ -259,11 +262,13 @@ impl Allocation {
                 (texel, c % 4)
             }
             Layout::Tex2dOc4Ic4 | Layout::BufOc4Ic4 => {
-                let (oc, ic) = (element / d1, element % d1);
+                let (tap, channels) = (element % self.n_taps(), element / self.n_taps());
+                let (oc, ic) = (channels / d1, channels % d1);
+                let row = tap * self.n_c4() + ic / 4;
                 let texel = if self.layout.is_image() {
-                    ic / 4 * width + oc / 4 * 4 + ic % 4
+                    row * width + oc / 4 * 4 + ic % 4
                 } else {
-                    first + (ic / 4 * d0.div_ceil(4) + oc / 4) * 4 + ic % 4
+                    first + (row * d0.div_ceil(4) + oc / 4) * 4 + ic % 4
                 };
                 (texel, oc % 4)
             }
@@ -354,19 +359,14 @@ mod tests {
     fn any_allocation() -> impl Strategy<Value = Allocation> {
         let layouts = prop::sample::select(Layout::ALL.map(|(_, l)| l).to_vec());
         let dtypes = prop::sample::select(vec![Dtype::F32, Dtype::F16]);
-        (layouts, dtypes, [1usize..4, 1..14, 1..6, 1..6], any::<bool>()).prop_map(
-            |(layout, dtype, mut dims, guarded)| {
-                if matches!(layout, Layout::Tex2dOc4Ic4 | Layout::BufOc4Ic4) {
-                    dims = [dims[0] * dims[2], dims[1], 1, 1];
-                }
-                if guarded {
-                    Allocation::guarded(layout, dtype, dims, GUARDS)
-                } else {
-                    Allocation::exact(layout, dtype, dims)
-                }
-                .unwrap()
-            },
-        )
+        (layouts, dtypes, [1usize..4, 1..14, 1..6, 1..6], any::<bool>()).prop_map(|(layout, dtype, dims, guarded)| {
+            if guarded {
+                Allocation::guarded(layout, dtype, dims, GUARDS)
+            } else {
+                Allocation::exact(layout, dtype, dims)
+            }
+            .unwrap()
+        })
     }
 
     proptest! {
@@ -429,6 +429,11 @@ mod tests {
         assert_eq!(weights.place(9 * 7 + 6), (12 + 2 * 4 + 2, 1));
         let blocks = Allocation::exact(Layout::BufOc4Ic4, Dtype::F32, [10, 7, 1, 1]).unwrap();
         assert_eq!(blocks.place(9 * 7 + 6), ((3 + 2) * 4 + 2, 1));
+        // Tap 4 of a 3 x 2 window: 4 taps of 2 rows of 3 blocks lie before it.
+        let windows = Allocation::exact(Layout::BufOc4Ic4, Dtype::F32, [10, 7, 3, 2]).unwrap();
+        assert_eq!(windows.place((9 * 7 + 6) * 6 + 4), ((4 * 2 * 3 + 3 + 2) * 4 + 2, 1));
+        let windows = Allocation::exact(Layout::Tex2dOc4Ic4, Dtype::F32, [10, 7, 3, 2]).unwrap();
+        assert_eq!((windows.logical, windows.place((9 * 7 + 6) * 6 + 4)), ([12, 12, 1], ((4 * 2 + 1) * 12 + 8 + 2, 1)));
     }
 
     #[test]
@@ -447,10 +452,6 @@ mod tests {
 
     #[test]
     fn misfits_are_errors() {
-        assert!(matches!(
-            Allocation::exact(Layout::BufOc4Ic4, Dtype::F32, [4, 4, 3, 3]),
-            Err(LayoutError::Kernel { kernel_h: 3, .. })
-        ));
         assert!(Allocation::exact(Layout::BufC4, Dtype::F32, [1 << 20, 4, 1 << 20, 1]).is_err());
         assert!(Allocation::exact(Layout::BufC4, Dtype::F32, [usize::MAX; 4]).is_err());
         let small = Allocation::exact(Layout::BufC4, Dtype::F32, [1, 4, 2, 2]).unwrap();

@@ -2,7 +2,7 @@
 //! case's own K. Cheap by construction; must not know a device.
 
 use super::Case;
-use super::case::{CaseError, Conv2dShape};
+use super::case::{CaseError, Conv2dShape, Op};
 
 /// One relative, by the output that its tiles must cover.
 struct Probe {
@@ -23,7 +23,7 @@ pub fn probes(case: &Case, tile_px_max: u32) -> Result<Vec<Case>, CaseError> {
     let tile = (tile_px_max as usize).max(2);
     let probe = |c_out, h_out, w_out| Probe { c_out, h_out, w_out, stride: 1, padding: 0, batch: 1, ragged_k: false };
     let relatives = [
-        Probe { stride: 2, padding: 1, batch: 2, ..probe(27, 3, tile) },
+        Probe { stride: 2, padding: (shape.kernel_h.min(shape.kernel_w) / 2).max(1), batch: 2, ..probe(27, 3, tile) },
         Probe { batch: 2, ragged_k: true, ..probe(13, 2, tile + 1) },
         probe(22, 1, tile - 1),
         probe(19, 1, 1),
@@ -57,6 +57,12 @@ impl Probe {
         };
         let mut fields = of.fields.0.clone();
         let mut set = |name: &str, value: usize| fields.insert(name.to_owned(), value as i64);
+        if shape.op == Op::Elementwise {
+            for (name, value) in [("c", self.c_out), ("h", self.h_out), ("w", self.w_out), ("batch", self.batch)] {
+                set(name, value);
+            }
+            return Case::new(&of.op, &fields);
+        }
         set("c_in", group_in * groups);
         set("c_out", self.c_out.next_multiple_of(groups));
         set("h", input(self.h_out, shape.kernel_h));

@@ -276,7 +276,7 @@ fn judge_bound(got: f32, want: Sum, bound: &Bound) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::case::Conv2dShape;
+    use crate::ops::case::{Activation, Conv2dShape};
     use crate::ops::families::{OperandSet, operands, simulate_f16_accumulator};
     use crate::ops::{Case, conv2d};
 
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn nan_and_infinity_never_pass() {
         let (good, want) = integers();
-        let vacuous = Bound::new(Dtype::F16, Dtype::F16, 4096);
+        let vacuous = Bound::new(Dtype::F16, Dtype::F16, 4096, Activation::None);
         assert!(vacuous.is_vacuous());
         for bad in [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             for i in 0..12 {
@@ -305,7 +305,12 @@ mod tests {
                 for comparison in [
                     STRICT.exact(&got, &want, DIMS),
                     STRICT.either_neighbour_f16(&got, &want, DIMS),
-                    STRICT.within_bound(&got, &sums(&want), &Bound::new(Dtype::F32, Dtype::F16, 9), DIMS),
+                    STRICT.within_bound(
+                        &got,
+                        &sums(&want),
+                        &Bound::new(Dtype::F32, Dtype::F16, 9, Activation::None),
+                        DIMS,
+                    ),
                     STRICT.within_bound(&got, &sums(&want), &vacuous, DIMS),
                 ] {
                     assert_eq!((comparison.n_bad, comparison.first_bad.map(|b| b.at)), (1, Some(at)));
@@ -320,7 +325,7 @@ mod tests {
     fn errors_of_either_sign_count_on_references_of_either_sign() {
         let (good, want) = integers();
         assert!(STRICT.exact(&good, &want, DIMS).is_good());
-        let bound = Bound::new(Dtype::F32, Dtype::F32, 9);
+        let bound = Bound::new(Dtype::F32, Dtype::F32, 9, Activation::None);
         assert!(STRICT.within_bound(&good, &sums(&want), &bound, DIMS).is_good());
         for i in 0..12 {
             for error in [-0.25, 0.25] {
@@ -409,7 +414,7 @@ mod tests {
         assert!(in_f32.n_bad >= in_f16.n_bad);
         // Under an f16 claim it is right.
         let sums = conv2d::reference(&shape, &operands).unwrap();
-        let bound = Bound::new(Dtype::F16, Dtype::F16, shape.n_terms());
+        let bound = Bound::new(Dtype::F16, Dtype::F16, shape.n_terms(), Activation::None);
         assert!(STRICT.within_bound(&got, &sums, &bound, shape.output_dims()).is_good());
     }
 }

@@ -136,7 +136,8 @@ impl Bench {
                 ]
             };
             if i == at_k {
-                let further = REQUIRED_AT_K.into_iter().filter(|(family, _)| applies(*family, &site.shape, accumulate));
+                let applies = |(family, _): &(Family, _)| applies(*family, &site.shape, storage, accumulate);
+                let further = REQUIRED_AT_K.into_iter().filter(applies);
                 operations.extend(further.map(|(family, set)| (family, set, plain.clone())));
             }
             operations.retain(|(family, ..)| context.weakening.runs(*family));
@@ -584,11 +585,11 @@ impl Bench {
     }
 }
 
-/// The largest of the relatives with the first case's channels and neither stride nor padding; the first case itself if there
+/// The largest of the relatives with the first case's K and neither stride nor padding; the first case itself if there
 /// is none. What they run there shows on any pixel.
 fn site_at_k(cases: &[Case]) -> Result<usize, CaseError> {
     let shapes = cases.iter().map(Conv2dShape::of).collect::<Result<Vec<_>, _>>()?;
-    let is_like = |s: &Conv2dShape| (s.c_in, s.stride, s.padding) == (shapes[0].c_in, 1, 0);
+    let is_like = |s: &Conv2dShape| (s.n_terms(), s.stride, s.padding) == (shapes[0].n_terms(), 1, 0);
     let wanted = (1..shapes.len()).filter(|at| is_like(&shapes[*at]));
     Ok(wanted.max_by_key(|at| shapes[*at].n_output()).unwrap_or(0))
 }
@@ -617,11 +618,6 @@ fn read_buffer(context: &Context, commands: &mut Commands, from: &crate::gpu::Bu
 
 fn with_activation(case: &Case, activation: Activation) -> Result<Case, CaseError> {
     let mut fields = case.fields.0.clone();
-    let value = match activation {
-        Activation::None => 0,
-        Activation::Relu => 1,
-        Activation::Clamp => 2,
-    };
-    fields.insert("activation".to_owned(), value);
+    fields.insert("activation".to_owned(), activation as i64);
     Case::new(&case.op, &fields)
 }

@@ -114,13 +114,13 @@ impl Judge {
         let Expected { case, family, set, .. } = expected;
         let Claim { storage, accumulate } = self.claim;
         let dims = shape.output_dims();
-        let bound = Bound::new(accumulate, storage, shape.n_terms());
         let expectation = Expectation::of(*family, storage, accumulate);
         let comparer = Comparer(self.weakening);
         if expectation == Expectation::Bound {
             let shape = Conv2dShape::of(case).map_err(|e| e.to_string())?;
             let operands = references.operands(case, *family, *set, self.seed, storage).map_err(|e| e.to_string())?;
             let (indices, sums) = sampled(&shape, &operands)?;
+            let bound = Bound::new(accumulate, storage, shape.n_terms(), shape.activation);
             return Ok(comparer.within_bound_at(values, &indices, &sums, &bound, dims));
         }
         let exact = references.exact(case, *family, *set, self.seed)?;
