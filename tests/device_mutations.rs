@@ -13,8 +13,11 @@ use tilesmith::sweep::applicability::misfit;
 use tilesmith::sweep::supervisor::WorkerProgram;
 use tilesmith::verify::{Kind, Verdict, Weakening};
 use tilesmith::worker::protocol::{Event, Order};
-use tilesmith::worker::serve::{Engine, Outlet};
+use tilesmith::worker::serve::Engine;
 use tilesmith::worker::session::Session;
+
+mod session_events;
+use session_events::ask;
 
 /// As a finalist has them by default.
 const REPLAYS: u32 = 500;
@@ -72,12 +75,6 @@ fn verdicts(planned: &Planned, weakening: Weakening) -> (Vec<Vec<Verdict>>, Stri
     let mut session = Session::open_weakened(&planned.bundle.dir, None, weakening).unwrap();
     let Event::Hello { device, .. } = session.hello() else { panic!("no hello") };
     let mut found = vec![Vec::new(); manifest.candidates.len()];
-    let ask = |session: &mut Session, order: &Order| {
-        let mut sink = Vec::new();
-        session.execute(order, &mut Outlet::new(&mut sink)).unwrap();
-        let lines = sink.split(|b| *b == b'\n').filter(|line| !line.is_empty());
-        lines.map(|line| serde_json::from_slice::<Event>(line).unwrap()).collect::<Vec<Event>>()
-    };
     for case in 0..manifest.cases.len() {
         let can_run = |candidate: &usize| match misfit(manifest, &device, case, *candidate) {
             Some(verdict) => {

@@ -10,8 +10,10 @@ use tilesmith::specimens::{self, Trial};
 use tilesmith::sweep::file::FINALIST_REPLAYS;
 use tilesmith::sweep::supervisor::WorkerProgram;
 use tilesmith::worker::protocol::{Event, Order};
-use tilesmith::worker::serve::{Engine, Outlet};
 use tilesmith::worker::session::Session;
+
+mod session_events;
+use session_events::ask;
 
 const N_SWEEPS: u32 = 100;
 /// 500 replays find a fault of p = 0.01 with a probability of 1 - 0.99^500 = 0.993; that fewer than 95 of 100 would is
@@ -28,17 +30,11 @@ fn one_in_a_hundred_is_found_by_the_replays_of_a_finalist() {
     let found = specimens::load(&root.join("tests/specimens"), Some("intermittent_1_in_100")).unwrap();
     let planned = trial.plan(&found[0]).unwrap().unwrap();
     let mut session = Session::open(&planned.bundle.dir, None).unwrap();
-    let mut ask = |order: &Order| {
-        let mut sink = Vec::new();
-        session.execute(order, &mut Outlet::new(&mut sink)).unwrap();
-        let lines = sink.split(|b| *b == b'\n').filter(|line| !line.is_empty());
-        lines.map(|line| serde_json::from_slice::<Event>(line).unwrap()).collect::<Vec<Event>>()
-    };
     let (case, candidate) = (0, 0);
-    ask(&Order::Verify { case, candidates: vec![candidate], ahead: Vec::new() });
+    ask(&mut session, &Order::Verify { case, candidates: vec![candidate], ahead: Vec::new() });
     let (mut n_found, mut n_replays, mut n_deviating) = (0, 0, 0);
     for _ in 0..N_SWEEPS {
-        for event in ask(&Order::Replay { case, candidate, replays: FINALIST_REPLAYS }) {
+        for event in ask(&mut session, &Order::Replay { case, candidate, replays: FINALIST_REPLAYS }) {
             let Event::Replayed(replayed) = event else { continue };
             n_found += u32::from(!replayed.verdict.is_admitted());
             n_replays += replayed.replays;

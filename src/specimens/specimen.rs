@@ -69,6 +69,9 @@ pub struct Specimen {
     /// The kinds of which one must be named.
     #[serde(default)]
     pub kinds: Vec<Kind>,
+    /// The axis values that the sweep must name as bringing the fault, such as `loop_order=rx_ry_rc`.
+    #[serde(default)]
+    pub culprit: Option<String>,
     /// Every faulty candidate must be found on every case; else on one is enough, as it is for a table.
     #[serde(default = "yes")]
     pub everywhere: bool,

@@ -11,6 +11,7 @@ use super::copy::{Copy, EditError};
 use super::specimen::Specimen;
 use crate::codegen::cache::Cache;
 use crate::codegen::{CodegenError, Project};
+use crate::sweep::blame;
 use crate::sweep::plan::{self, PlanError};
 use crate::sweep::session::{self, Ending, Options, Outcome, SweepError, Watch, describe_candidate};
 use crate::sweep::supervisor::{Patience, WorkerProgram};
@@ -312,6 +313,15 @@ fn faulty(specimen: &Specimen, project: &Project, manifest: &Manifest) -> Result
     Ok(is_faulty)
 }
 
+/// Candidates whose fault the sweep lays to other axis values than `wanted`.
+fn other_culprits(swept: &Swept, wanted: &str) -> Vec<String> {
+    let state = &swept.outcome.state;
+    let each = (0..state.records.n_cases())
+        .flat_map(|case| (0..state.members.len()).flat_map(move |given| blame::culprits(state, case, given)));
+    let others = each.filter(|(_, culprit)| culprit != wanted);
+    others.map(|(at, named)| format!("{}: brought by {named}, not {wanted}", describe_candidate(state, at))).collect()
+}
+
 /// What the verdicts on the changed copy mean.
 fn judge(specimen: &Specimen, swept: &Swept, tried: &mut Tried) -> Result<Fate, TrialError> {
     let is_faulty = faulty(specimen, &swept.project, &swept.outcome.state.manifest)?;
@@ -339,6 +349,9 @@ fn judge(specimen: &Specimen, swept: &Swept, tried: &mut Tried) -> Result<Fate, 
             (false, _) => tried.false_alarms.push(format!("not faulty, but {}", swept.describe(at, verdict))),
         }
     });
+    if let Some(wanted) = &specimen.culprit {
+        wrong.extend(other_culprits(swept, wanted));
+    }
     for (candidate, missed) in missed.into_iter().enumerate() {
         if specimen.everywhere || !is_found[candidate] {
             wrong.extend(missed);

@@ -97,7 +97,7 @@ impl Entry {
         Entry::Verified(
             v.case,
             v.candidate,
-            (!v.verdict.is_admitted()).then(|| v.verdict.clone()),
+            (v.verdict != Verdict::admitted()).then(|| v.verdict.clone()),
             v.i1_hash.clone(),
             v.probe_ns.map(short),
             v.err_over_bound.map(short6),

@@ -36,6 +36,8 @@ pub struct VerdictCount {
     /// Such as `rejected(race)`.
     pub verdict: String,
     pub n: usize,
+    /// Of the admitted: right, and not in all bits what others of their class give on random operands.
+    pub n_differing_bits: usize,
     /// One of them.
     pub example: Option<Example>,
     /// The axis values that bring it, such as `tile=2x2x8 with weights=buf`, and on how many candidates and cases they do.
@@ -166,6 +168,10 @@ type CaseCandidate = (usize, usize);
 fn verdicts(state: &State) -> Vec<VerdictCount> {
     let manifest = &state.manifest;
     let mut counts: BTreeMap<(Status, String), (usize, CaseCandidate)> = BTreeMap::new();
+    let has_detail = |(case, candidate): CaseCandidate| {
+        let record = state.records.get(case, candidate);
+        !state.records.detail(record).is_empty()
+    };
     for case in 0..state.records.n_cases() {
         for candidate in 0..state.records.n_candidates() {
             let record = state.records.get(case, candidate);
@@ -175,11 +181,19 @@ fn verdicts(state: &State) -> Vec<VerdictCount> {
             let name = verdict_name(&Verdict { status, kind, detail: String::new() });
             let entry = counts.entry((status, name)).or_insert((0, (case, candidate)));
             entry.0 += 1;
+            // Of admitted ones only those have a detail that differ from others in bits.
+            if status == Status::Admitted && has_detail(entry.1) < has_detail((case, candidate)) {
+                entry.1 = (case, candidate);
+            }
         }
     }
     let culprits = culprits(state);
+    let n_legal = (0..state.records.n_cases())
+        .flat_map(|case| (0..state.records.n_candidates()).map(move |candidate| (case, candidate)))
+        .filter(|at| state.records.get(at.0, at.1).is_admitted() && has_detail(*at))
+        .count();
     let count = |((status, verdict), (n, first)): ((Status, String), (usize, CaseCandidate))| {
-        let shown = (status != Status::Admitted).then_some(first);
+        let shown = (status != Status::Admitted || has_detail(first)).then_some(first);
         let example = shown.map(|(case, candidate)| {
             let c = &manifest.candidates[candidate];
             Example {
@@ -190,7 +204,8 @@ fn verdicts(state: &State) -> Vec<VerdictCount> {
             }
         });
         let of_verdict = culprits.get(&verdict).cloned().unwrap_or_default();
-        VerdictCount { verdict, n, example, culprits: of_verdict }
+        let n_differing_bits = if status == Status::Admitted { n_legal } else { 0 };
+        VerdictCount { verdict, n, n_differing_bits, example, culprits: of_verdict }
     };
     counts.into_iter().map(count).collect()
 }
@@ -370,9 +385,13 @@ impl Summary {
                 *out += &wrap("          ", &format!("brought by {culprit}: {n} of {}", count.n), "            ");
             }
             let name = format!("{}@{}", example.variant, local_text(example.local));
+            if count.n_differing_bits > 0 {
+                let text = format!("{} of them differ from their class in bits, legally", count.n_differing_bits);
+                *out += &wrap("          ", &text, "          ");
+            }
             *out +=
                 &wrap("          ", &format!("such as {name} on {}: {}", example.case, example.detail), "          ");
-            if !count.verdict.starts_with("inapplicable") {
+            if !count.verdict.starts_with("inapplicable") && !count.verdict.starts_with("admitted") {
                 let again = resume.trim_end_matches("--resume").trim_end();
                 let command = format!("reproduce: {again} --case {} --only {name}", example.case);
                 let lines = wrap("          ", &command, "            ");

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 pub mod applicability;
 pub mod compare;
 pub mod culprit;
+pub mod difference;
 pub mod inspection;
 pub mod pattern;
 pub mod reading;

@@ -146,9 +146,12 @@ fn value_fault(observation: &Observation<'_>, claim: Claim) -> Option<Verdict> {
             rejected(Kind::PrecisionClass, format!("products or sums past 2^16 are not those of f32; {detail}"))
         }
         (Family::I4, _) => rejected(Kind::PrecisionClass, format!("terms are lost beside +-2^20; {detail}")),
-        (Family::I2, Expectation::Exact | Expectation::EitherNeighbourF16) => {
-            rejected(Kind::PrecisionClass, format!("an accumulator narrower than f32; {detail}"))
-        }
+        (Family::I2, Expectation::Exact | Expectation::EitherNeighbourF16) => rejected(
+            Kind::PrecisionClass,
+            format!(
+                "rounded at another point, an accumulator narrower than f32: no order of f32 sums gives this; {detail}"
+            ),
+        ),
         (Family::I2 | Family::I3 | Family::R, _) => {
             let ratio = observation.comparison.as_ref().map_or(f64::INFINITY, |c| c.err_over_bound);
             rejected(Kind::Bound, format!("error {ratio:.3} times its bound; {detail}"))

@@ -11,6 +11,7 @@ use crate::ops::families::{ProbeError, applies, probe_check};
 use crate::ops::inspection::Inspection;
 use crate::ops::layout::{Allocation, LayoutError};
 use crate::ops::{Case, Family, Fields, OperandSet, hash};
+use crate::verify::difference::Difference;
 use crate::verify::reading::REQUIRED_AT_K;
 use crate::verify::{Kind, Status, Verdict, Weakening};
 
@@ -75,6 +76,11 @@ struct Dispatch {
     groups: [u32; 3],
 }
 
+struct FirstRandom {
+    variant: String,
+    values: Vec<f32>,
+}
+
 pub struct Bench {
     case: usize,
     class: String,
@@ -85,6 +91,10 @@ pub struct Bench {
     commands: Commands,
     /// Dispatches in one sample, the same for all candidates of the bench; 0 until calibrated.
     batch: u32,
+    /// The first right output of random operands, and whose it is: what later ones are told to differ from.
+    first_random: Option<FirstRandom>,
+    /// What is said of other right outputs, by raw hash.
+    differences: HashMap<u64, String>,
     /// The last rough time of one dispatch, by candidate: how long a batch will take is known before it is submitted.
     rough_ns: HashMap<usize, f64>,
 }
@@ -157,7 +167,18 @@ impl Bench {
             sites.push(site);
         }
         let commands = Commands::new(&context.device, 4)?;
-        Ok(Self { case, class: class.to_owned(), sets, sites, judge, commands, batch: 0, rough_ns: HashMap::new() })
+        Ok(Self {
+            case,
+            class: class.to_owned(),
+            sets,
+            sites,
+            judge,
+            commands,
+            batch: 0,
+            first_random: None,
+            differences: HashMap::new(),
+            rough_ns: HashMap::new(),
+        })
     }
 
     pub fn is_for(&self, case: usize, class: &str) -> bool {
@@ -373,6 +394,10 @@ impl Bench {
         }
         (verified.verdict, verified.err_over_bound) = self.judge(context, candidate, &runs, &inspections, true)?;
         if verified.verdict.is_admitted() {
+            let random = again.first().and_then(|run| runs.iter().position(|r| r == run));
+            if let Some(text) = random.and_then(|at| self.differences.get(&inspections[at].raw)) {
+                verified.verdict.detail = text.clone();
+            }
             if time.is_none() {
                 let run = again.first().copied().unwrap_or(runs[0]);
                 time = Some(self.batch_ns(context, candidate, run, PROBE_BATCH)?.0);
@@ -411,6 +436,9 @@ impl Bench {
                         Verdict::new(Status::Unstable, kind, detail)
                     });
                 }
+                if found.is_good() && self.runs_of(Family::R).first() == Some(&run) {
+                    self.note_random(context, candidate, run, again.raw, values)?;
+                }
                 comparison = Some(found);
             }
             seen.push(Seen { run, inspection, comparison });
@@ -426,6 +454,28 @@ impl Bench {
         self.judge.accept(&seen);
         let verdict = self.judge.read(&seen, &allocations, whole_chain);
         Ok((verdict, self.judge.err_over_bound(&seen, &allocations)))
+    }
+
+    /// Keeps the first right output of random operands, and of any other what sets it apart from the first.
+    fn note_random(
+        &mut self,
+        context: &mut Context,
+        candidate: usize,
+        run: Run,
+        raw: u64,
+        values: Vec<f32>,
+    ) -> Result<(), Fatal> {
+        let Some(first) = &self.first_random else {
+            let manifest = &context.bundle.manifest;
+            let variant = manifest.variants[manifest.candidates[candidate].variant].variant.name.clone();
+            self.first_random = Some(FirstRandom { variant, values });
+            return Ok(());
+        };
+        if let Some(difference) = Difference::between(&values, &first.values) {
+            let bound = self.judge.bound_of(run, difference.at, &mut context.references).map_err(Fatal::system)?;
+            self.differences.insert(raw, difference.describe(&first.variant, bound));
+        }
+        Ok(())
     }
 
     /// Runs once more, alone, and reads the whole output back.

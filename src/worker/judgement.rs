@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use crate::matrix::Dtype;
 use crate::ops::bound::Bound;
 use crate::ops::case::Conv2dShape;
+use crate::ops::conv2d::reference_at;
 use crate::ops::inspection::Inspection;
 use crate::ops::layout::Allocation;
 use crate::ops::{Case, Family, OperandSet, hash};
@@ -129,6 +130,19 @@ impl Judge {
             Expectation::OverflowF16 => comparer.overflow_f16(values, &exact, dims),
             _ => comparer.exact(values, &exact, dims),
         })
+    }
+
+    /// The bound of one element of a run that a bound decides.
+    pub fn bound_of(&self, run: Run, element: usize, references: &mut References) -> Result<f64, String> {
+        let Some(Expected { case, family, set, .. }) = self.expected.get(&run) else {
+            return Err("a run that nobody announced".to_owned());
+        };
+        let Claim { storage, accumulate } = self.claim;
+        let shape = Conv2dShape::of(case).map_err(|e| e.to_string())?;
+        let operands = references.operands(case, *family, *set, self.seed, storage).map_err(|e| e.to_string())?;
+        let sums = reference_at(&shape, &operands, &[element]).map_err(|e| e.to_string())?;
+        let bound = Bound::new(accumulate, storage, shape.n_terms(), shape.activation);
+        Ok(sums.first().map_or(0.0, |sum| bound.at(sum.value, sum.abs_sum)))
     }
 
     /// Remembers outputs that were compared and found right.
