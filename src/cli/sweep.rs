@@ -9,6 +9,7 @@ use super::print;
 use super::{Common, Failure, Format};
 use crate::exit;
 use crate::results::Repeat;
+use crate::sweep::explain;
 use crate::sweep::file::parse_duration_ns;
 use crate::sweep::plan::{self, BUNDLE_DIR, Plan, PlanError};
 use crate::sweep::progress::Progress;
@@ -45,6 +46,9 @@ pub struct Args {
     /// Keep the results of this sweep that are there, and save as <sweep>@2, @3 and so on.
     #[arg(long)]
     repeat: bool,
+    /// Show how much of their error bounds the candidates used, right and wrong ones.
+    #[arg(long)]
+    explain: bool,
     /// Only this case; may be given more than once. Results are then called <sweep>-part.
     #[arg(long = "case", value_name = "ID")]
     cases: Vec<String>,
@@ -123,6 +127,9 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         print(&text)?;
     } else {
         print(&summary.text(&resume_command(common, args)))?;
+        if args.explain {
+            print(&explain::text(&summary.errors))?;
+        }
         if !paths.is_empty() {
             print(&format!("\ndispatch tables:\n  {}\n", paths.join("\n  ")))?;
         }

@@ -11,6 +11,7 @@
 pub mod alike;
 pub mod applicability;
 pub mod blame;
+pub mod explain;
 pub mod file;
 pub mod finalists;
 pub mod journal;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::blame;
+use super::explain::{ErrorDistribution, error_distributions};
 use super::rows::{Standings, overhead_share};
 use super::session::{Ending, Outcome};
 use super::state::State;
@@ -26,6 +27,7 @@ pub struct Summary {
     pub winners: Vec<Winner>,
     pub finalists: Vec<Finalist>,
     pub i1: Agreement,
+    pub errors: Vec<ErrorDistribution>,
     pub time: TimeUse,
     pub files: Vec<String>,
     pub journal: String,
@@ -105,7 +107,8 @@ pub struct TimeUse {
     pub sample_share: Option<f64>,
 }
 
-fn verdict_name(verdict: &Verdict) -> String {
+/// Such as `rejected(race)`.
+pub(super) fn verdict_name(verdict: &Verdict) -> String {
     let name = |value: serde_json::Result<serde_json::Value>| {
         value.ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
     };
@@ -140,6 +143,7 @@ impl Summary {
             winners: winners(state),
             finalists: finalists(state),
             i1: agreement(state),
+            errors: error_distributions(state),
             time: TimeUse {
                 wall_s: outcome.wall.as_secs_f64(),
                 total_wall_s: outcome.total_wall_s,
