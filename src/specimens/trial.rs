@@ -11,12 +11,16 @@ use super::copy::{Copy, EditError};
 use super::specimen::Specimen;
 use crate::codegen::cache::Cache;
 use crate::codegen::{CodegenError, Project};
+use crate::matrix::{Dtype, Role};
 use crate::sweep::blame;
 use crate::sweep::plan::{self, PlanError};
 use crate::sweep::session::{self, Ending, Options, Outcome, SweepError, Watch, describe_candidate};
 use crate::sweep::supervisor::{Patience, WorkerProgram};
 use crate::verify::{Kind, Status, Verdict};
 use crate::worker::bundle::{Bundle, BundleError, Manifest};
+
+/// Right sums of f32 use little of their bound: more than this is a fault that the bound is too wide for.
+const HEALTHY_ERROR: f64 = 0.2;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
@@ -186,7 +190,13 @@ impl Trial {
         let swept = self.sweep(planned.project, &planned.bundle)?;
         let (mut n_admitted, mut alarms) = (0, Vec::new());
         swept.each(|at, verdict| match verdict.status {
-            Status::Admitted => n_admitted += 1,
+            Status::Admitted => {
+                n_admitted += 1;
+                if let Some(error) = swept.error_of_f32_sum(at).filter(|error| *error >= HEALTHY_ERROR) {
+                    let whose = swept.describe(at, verdict);
+                    alarms.push(format!("the twin: {error:.3} of its bound (healthy: below {HEALTHY_ERROR}): {whose}"));
+                }
+            }
             Status::Inapplicable => {}
             _ => alarms.push(format!("the twin: {}", swept.describe(at, verdict))),
         });
@@ -267,6 +277,15 @@ impl Swept {
                 visit((case, candidate), &records.verdict(case, candidate));
             }
         }
+    }
+
+    /// Error over bound of a candidate that sums in f32 and stores f32.
+    fn error_of_f32_sum(&self, (case, candidate): At) -> Option<f64> {
+        let Manifest { cases, candidates, variants, .. } = &*self.outcome.state.manifest;
+        let variant = &variants[candidates[candidate].variant].variant;
+        let is_sum = cases[case].case.op == "conv2d" && variant.accumulate == Dtype::F32;
+        let is_f32 = variant.bindings.iter().any(|b| b.role == Role::Output && b.dtype == Dtype::F32);
+        (is_sum && is_f32).then(|| self.outcome.state.records.get(case, candidate).err_over_bound()).flatten()
     }
 
     fn describe(&self, (case, candidate): At, verdict: &Verdict) -> String {
