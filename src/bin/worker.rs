@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! tilesmith-worker --list-devices
-//! tilesmith-worker --bundle DIR [--device NAME|INDEX]
+//! tilesmith-worker --bundle DIR [--device NAME|INDEX] [--validate CHECK]...
 //! tilesmith-worker --bundle DIR --fake SCRIPT.json
 //! ```
 
@@ -11,21 +11,24 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tilesmith::exit;
+use tilesmith::gpu::validation::Check;
 use tilesmith::worker::bundle::Bundle;
 use tilesmith::worker::fake::{self, Script};
 use tilesmith::worker::serve::{Fatal, Outlet, report, serve};
+use tilesmith::worker::session::{self, Session};
 
-const USAGE: &str =
-    "usage: tilesmith-worker --list-devices | --bundle DIR [--device NAME|INDEX] | --bundle DIR --fake SCRIPT.json";
+const USAGE: &str = "usage: tilesmith-worker --list-devices | --bundle DIR [--device NAME|INDEX] [--validate CHECK]... | \
+                     --bundle DIR --fake SCRIPT.json";
 
 enum Task {
     ListDevices,
-    Serve { bundle: PathBuf, device: Option<String> },
+    Serve { bundle: PathBuf, device: Option<String>, checks: Vec<Check> },
     Fake { bundle: PathBuf, script: PathBuf },
 }
 
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
     let (mut bundle, mut device, mut fake) = (None, None, None);
+    let mut checks = Vec::new();
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value\n{USAGE}"));
         match arg.as_str() {
@@ -33,13 +36,14 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
             "--fake" => fake = Some(PathBuf::from(value()?)),
             "--bundle" => bundle = Some(PathBuf::from(value()?)),
             "--device" => device = Some(value()?),
+            "--validate" => checks.push(value()?.parse()?),
             other => return Err(format!("unknown argument {other}\n{USAGE}")),
         }
     }
     let bundle = bundle.ok_or(USAGE)?;
     Ok(match fake {
         Some(script) => Task::Fake { bundle, script },
-        None => Task::Serve { bundle, device },
+        None => Task::Serve { bundle, device, checks },
     })
 }
 
@@ -47,12 +51,12 @@ fn run(task: Task) -> Result<(), Fatal> {
     let mut stdout = std::io::stdout().lock();
     match task {
         Task::ListDevices => {
-            let devices = tilesmith::worker::session::list_devices()?;
+            let devices = session::list_devices()?;
             let text = serde_json::to_string_pretty(&devices).map_err(Fatal::system)?;
             writeln!(stdout, "{text}").map_err(Fatal::system)
         }
-        Task::Serve { bundle, device } => {
-            let mut session = tilesmith::worker::session::Session::open(&bundle, device.as_deref())?;
+        Task::Serve { bundle, device, checks } => {
+            let mut session = Session::open_validated(&bundle, device.as_deref(), &checks)?;
             serve(&mut session, std::io::stdin().lock(), &mut stdout)
         }
         Task::Fake { bundle, script } => {
@@ -78,6 +82,7 @@ fn main() -> ExitCode {
     ExitCode::from(match fatal.kind {
         "no_device" => exit::NO_DEVICE,
         "device_failed" => exit::DEVICE_FAILED,
+        "validation" => exit::FOUND,
         _ => exit::SYSTEM,
     } as u8)
 }

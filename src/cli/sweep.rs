@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::print;
 use super::{Common, Failure, Format};
 use crate::exit;
-use crate::results::Repeat;
+use crate::results::{PART, Repeat};
 use crate::sweep::explain;
 use crate::sweep::file::parse_duration_ns;
 use crate::sweep::plan::{self, BUNDLE_DIR, Plan, PlanError};
@@ -46,6 +46,10 @@ pub struct Args {
     /// Keep the results of this sweep that are there, and save as <sweep>@2, @3 and so on.
     #[arg(long)]
     repeat: bool,
+    /// Run under Khronos' validation layer; may be given more than once. Its first message ends the sweep with exit code 1.
+    /// Times are then those of the layer.
+    #[arg(long, value_name = "CHECK", value_parser = ["core", "synchronization", "gpu-assisted"])]
+    validate: Vec<String>,
     /// Show how much of their error bounds the candidates used, right and wrong ones.
     #[arg(long)]
     explain: bool,
@@ -62,8 +66,14 @@ fn parse_wall(text: &str) -> Result<Duration, String> {
 }
 
 pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
-    let worker = WorkerProgram::find().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
-    let bundle = bundle(common, args)?;
+    let mut worker = WorkerProgram::find().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
+    worker.args.extend(args.validate.iter().flat_map(|check| ["--validate".into(), check.into()]));
+    let mut bundle = bundle(common, args)?;
+    if !args.validate.is_empty() {
+        // Times under the layer are no times: they go to a part of their own, which no table reads.
+        let sweep = bundle.bundle.manifest.sweep.trim_end_matches(PART);
+        bundle.bundle.manifest.sweep = format!("{sweep}-validated{PART}");
+    }
     let out = args.out.clone().unwrap_or_else(|| common.project.join("results"));
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
@@ -110,7 +120,8 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     // The tables come from the files: what the sweep knew would only double the memory that they take.
     drop(outcome);
     // A part of a sweep says too little for a table.
-    let is_whole = matches!(ending, Ending::Complete) && args.cases.is_empty() && args.only.is_empty();
+    let is_whole =
+        matches!(ending, Ending::Complete) && args.cases.is_empty() && args.only.is_empty() && args.validate.is_empty();
     let tables = if is_whole && summary.n_admitted() > 0 {
         super::table::refresh(common, &options.out, &bundle.bundle.manifest.kernel)
     } else {

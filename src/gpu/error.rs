@@ -10,6 +10,10 @@ pub enum GpuError {
     NoLoader(String),
     #[error("the Vulkan loader finds no device; install a driver (mesa-vulkan-drivers has one for the CPU)")]
     NoDevice,
+    #[error(
+        "no layer VK_LAYER_KHRONOS_validation on this machine; install the package vulkan-validationlayers, or leave --validate out"
+    )]
+    NoValidationLayer,
     #[error("device {index} ({name}) has no queue for compute")]
     NoComputeQueue { index: usize, name: String },
     #[error("{what} failed: {result:?}")]

@@ -1,16 +1,21 @@
-//! The loader and the devices it finds. Only a worker creates an [`Instance`]; the supervisor never does.
+//! The loader and the devices it finds, under the validation layer where that is asked for. Only a worker creates an [`Instance`]; the supervisor never does.
 
 use std::ffi::{CStr, c_char};
+use std::sync::Arc;
 
 use ash::vk;
 
 use super::capabilities::{Capabilities, Limits};
 use super::error::GpuError;
+use super::validation::{Check, LAYER, Messages, messenger};
 
 /// A loaded Vulkan library with an instance made from it.
 pub struct Instance {
     pub(super) raw: ash::Instance,
     physical: Vec<vk::PhysicalDevice>,
+    messenger: Option<(ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
+    // The messenger points to it.
+    messages: Arc<Messages>,
     // The library must outlive every function pointer taken from it.
     _entry: ash::Entry,
 }
@@ -18,7 +23,12 @@ pub struct Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         // SAFETY: every Device holds an Arc of this instance, so none is left here.
-        unsafe { self.raw.destroy_instance(None) };
+        unsafe {
+            if let Some((functions, messenger)) = &self.messenger {
+                functions.destroy_debug_utils_messenger(*messenger, None);
+            }
+            self.raw.destroy_instance(None);
+        }
     }
 }
 
@@ -37,6 +47,14 @@ pub(super) struct Found {
 
 impl Instance {
     pub fn load() -> Result<Self, GpuError> {
+        Self::load_validated(&[])
+    }
+
+    /// The same with the validation layer looking at `checks`; without any, without the layer.
+    ///
+    /// # Errors
+    /// Also where the layer is not installed.
+    pub fn load_validated(checks: &[Check]) -> Result<Self, GpuError> {
         // SAFETY: loads the system's Vulkan loader, whose initialisers we trust as every Vulkan program does.
         let entry = unsafe { ash::Entry::load() }.map_err(|e| GpuError::NoLoader(e.to_string()))?;
         // SAFETY: plain query on a loaded entry.
@@ -46,18 +64,42 @@ impl Instance {
         let app = vk::ApplicationInfo::default()
             .application_name(c"tilesmith")
             .api_version(supported.clamp(vk::API_VERSION_1_0, vk::API_VERSION_1_3));
-        let info = vk::InstanceCreateInfo::default().application_info(&app);
+        let messages = Arc::new(Messages::default());
+        let (enabled, disabled) = Check::features(checks);
+        let mut features = vk::ValidationFeaturesEXT::default()
+            .enabled_validation_features(&enabled)
+            .disabled_validation_features(&disabled);
+        let mut early = messenger(&messages);
+        let (layers, extensions) = ([LAYER.as_ptr()], [ash::ext::debug_utils::NAME.as_ptr()]);
+        let mut info = vk::InstanceCreateInfo::default().application_info(&app);
+        if !checks.is_empty() {
+            info = info.enabled_layer_names(&layers).enabled_extension_names(&extensions);
+            info = info.push_next(&mut features).push_next(&mut early);
+        }
         // SAFETY: `info` and what it points to live until the call returns.
         let raw = unsafe { entry.create_instance(&info, None) }.map_err(|result| match result {
+            vk::Result::ERROR_LAYER_NOT_PRESENT => GpuError::NoValidationLayer,
             // A loader without any driver answers with this.
             vk::Result::ERROR_INCOMPATIBLE_DRIVER => GpuError::NoDevice,
             result => GpuError::Vulkan { what: "vkCreateInstance", result },
         })?;
         // SAFETY: `raw` was just made.
         let physical = unsafe { raw.enumerate_physical_devices() };
-        let mut instance = Self { raw, physical: Vec::new(), _entry: entry };
+        let mut instance = Self { raw, physical: Vec::new(), messenger: None, messages, _entry: entry };
+        if !checks.is_empty() {
+            let functions = ash::ext::debug_utils::Instance::new(&instance._entry, &instance.raw);
+            // SAFETY: destroyed in Drop, before the messages that it points to.
+            let made = unsafe { functions.create_debug_utils_messenger(&messenger(&instance.messages), None) };
+            let made = made.map_err(GpuError::from_vk("vkCreateDebugUtilsMessengerEXT"))?;
+            instance.messenger = Some((functions, made));
+        }
         instance.physical = physical.map_err(GpuError::from_vk("vkEnumeratePhysicalDevices"))?;
         if instance.physical.is_empty() { Err(GpuError::NoDevice) } else { Ok(instance) }
+    }
+
+    /// What the validation layer says.
+    pub fn messages(&self) -> &Arc<Messages> {
+        &self.messages
     }
 
     /// All devices, in the loader's order.

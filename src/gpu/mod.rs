@@ -18,6 +18,8 @@ pub mod instance;
 pub mod memory;
 #[cfg(feature = "device")]
 pub mod pipeline;
+#[cfg(feature = "device")]
+pub mod validation;
 
 pub use capabilities::Capabilities;
 

@@ -12,6 +12,7 @@ use super::specimen::Specimen;
 use crate::codegen::cache::Cache;
 use crate::codegen::{CodegenError, Project};
 use crate::matrix::{Dtype, Role};
+use crate::ops::case::Conv2dShape;
 use crate::sweep::blame;
 use crate::sweep::plan::{self, PlanError};
 use crate::sweep::session::{self, Ending, Options, Outcome, SweepError, Watch, describe_candidate};
@@ -21,6 +22,8 @@ use crate::worker::bundle::{Bundle, BundleError, Manifest};
 
 /// Right sums of f32 use little of their bound: more than this is a fault that the bound is too wide for.
 const HEALTHY_ERROR: f64 = 0.2;
+/// From so many terms on: the bound of fewer has no slack, as it has to hold for a device that truncates.
+const HEALTHY_FROM_TERMS: usize = 8;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
@@ -283,7 +286,8 @@ impl Swept {
     fn error_of_f32_sum(&self, (case, candidate): At) -> Option<f64> {
         let Manifest { cases, candidates, variants, .. } = &*self.outcome.state.manifest;
         let variant = &variants[candidates[candidate].variant].variant;
-        let is_sum = cases[case].case.op == "conv2d" && variant.accumulate == Dtype::F32;
+        let n_terms = Conv2dShape::of(&cases[case].case).map_or(0, |shape| shape.n_terms());
+        let is_sum = n_terms >= HEALTHY_FROM_TERMS && variant.accumulate == Dtype::F32;
         let is_f32 = variant.bindings.iter().any(|b| b.role == Role::Output && b.dtype == Dtype::F32);
         (is_sum && is_f32).then(|| self.outcome.state.records.get(case, candidate).err_over_bound()).flatten()
     }
@@ -332,13 +336,25 @@ fn faulty(specimen: &Specimen, project: &Project, manifest: &Manifest) -> Result
     Ok(is_faulty)
 }
 
-/// Candidates whose fault the sweep lays to other axis values than `wanted`.
-fn other_culprits(swept: &Swept, wanted: &str) -> Vec<String> {
+/// Faulty candidates whose fault the sweep lays to other axis values than `wanted`, or to none.
+fn other_culprits(swept: &Swept, wanted: &str, is_faulty: &[bool]) -> Vec<String> {
     let state = &swept.outcome.state;
-    let each = (0..state.records.n_cases())
-        .flat_map(|case| (0..state.members.len()).flat_map(move |given| blame::culprits(state, case, given)));
-    let others = each.filter(|(_, culprit)| culprit != wanted);
-    others.map(|(at, named)| format!("{}: brought by {named}, not {wanted}", describe_candidate(state, at))).collect()
+    let mut others = Vec::new();
+    for case in 0..state.records.n_cases() {
+        let named: HashMap<usize, String> =
+            (0..state.members.len()).flat_map(|given| blame::culprits(state, case, given)).collect();
+        let is_found = |at: &usize| {
+            let status = state.records.get(case, *at).status;
+            is_faulty[*at] && matches!(status, Some(Status::Rejected | Status::Unstable))
+        };
+        for at in (0..is_faulty.len()).filter(is_found) {
+            let culprit = named.get(&at).map_or("nothing", String::as_str);
+            if culprit != wanted {
+                others.push(format!("{}: brought by {culprit}, not {wanted}", describe_candidate(state, at)));
+            }
+        }
+    }
+    others
 }
 
 /// What the verdicts on the changed copy mean.
@@ -369,7 +385,7 @@ fn judge(specimen: &Specimen, swept: &Swept, tried: &mut Tried) -> Result<Fate, 
         }
     });
     if let Some(wanted) = &specimen.culprit {
-        wrong.extend(other_culprits(swept, wanted));
+        wrong.extend(other_culprits(swept, wanted, &is_faulty));
     }
     for (candidate, missed) in missed.into_iter().enumerate() {
         if specimen.everywhere || !is_found[candidate] {

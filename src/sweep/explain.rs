@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::state::State;
-use super::summary::verdict_name;
+use crate::stats::median;
 use crate::verify::Status;
 
 /// Upper ends of the bins, each excluded; above the last lies one more.
 const BINS: [f64; 8] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 10.0];
 
-/// Errors on random operands over their bounds, of candidate-cases with one verdict in one given class.
+/// Errors on random operands over their bounds, of candidate-cases with one verdict in one given class. Outputs that are not
+/// finite have no figure and are left out.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ErrorDistribution {
     pub given: String,
@@ -21,7 +22,6 @@ pub struct ErrorDistribution {
     pub n: usize,
     pub min: f64,
     pub median: f64,
-    /// Infinite for an output that is not finite; JSON has `null` then.
     pub max: f64,
     /// How many lie below each of [`BINS`] and in none before, and how many above all.
     pub counts: [usize; BINS.len() + 1],
@@ -40,7 +40,7 @@ impl ErrorDistribution {
             verdict: verdict.to_owned(),
             n: values.len(),
             min: *values.first()?,
-            median: values[values.len() / 2],
+            median: median(&values)?,
             max: *values.last()?,
             counts,
         })
@@ -55,7 +55,7 @@ pub fn error_distributions(state: &State) -> Vec<ErrorDistribution> {
             for &candidate in members {
                 let record = state.records.get(case, candidate as usize);
                 if let (Some(status), Some(error)) = (record.status, record.err_over_bound()) {
-                    let name = verdict_name(&state.records.verdict(case, candidate as usize));
+                    let name = state.records.verdict(case, candidate as usize).name();
                     values.entry((given, status, name)).or_default().push(error);
                 }
             }
@@ -69,7 +69,7 @@ pub fn error_distributions(state: &State) -> Vec<ErrorDistribution> {
 
 /// For a person, in 80 columns.
 pub fn text(distributions: &[ErrorDistribution]) -> String {
-    let mut out = "\nerrors on random operands over their bounds (1 is the bound), candidates by cases\n".to_owned();
+    let mut out = "\nerrors on random operands over their bounds, candidates by cases\n".to_owned();
     if distributions.is_empty() {
         return out + "  none was compared\n";
     }
@@ -99,10 +99,10 @@ mod tests {
     #[test]
     fn each_value_is_in_one_bin() {
         let d = ErrorDistribution::of("f32", "admitted", vec![0.012, 0.0, 0.011, 117.0, 1.0, 0.9]).unwrap();
-        assert_eq!((d.n, d.min, d.median, d.max), (6, 0.0, 0.9, 117.0));
+        assert_eq!((d.n, d.min, d.median, d.max), (6, 0.0, 0.456, 117.0));
         assert_eq!(d.counts, [1, 2, 0, 0, 0, 0, 1, 1, 1]);
         let shown = text(&[d]);
-        assert!(shown.contains("f32 admitted: 6 from 0.000 to 117.000, median 0.900"), "{shown}");
+        assert!(shown.contains("f32 admitted: 6 from 0.000 to 117.000, median 0.456"), "{shown}");
         assert!(shown.contains("0.01 to 0.02         2  ##############\n"), "{shown}");
         assert!(shown.contains("10 and more          1  #######\n"), "{shown}");
         assert_eq!(ErrorDistribution::of("f32", "admitted", Vec::new()), None);

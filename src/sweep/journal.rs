@@ -51,7 +51,7 @@ type SampleLine = (usize, f64, u32, bool, Option<String>);
 /// One line after the header.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Entry {
-    /// case, candidate, verdict unless admitted, I1 hash, probe ns, error over bound, driver ms, registers, spills, checks
+    /// case, candidate, verdict unless admitted without a detail, I1 hash, probe ns, error over bound, driver ms, registers, spills, checks
     #[serde(rename = "v")]
     Verified(
         usize,
@@ -380,6 +380,9 @@ mod tests {
         assert_eq!(again, entry);
         let event = again.verified().unwrap();
         assert_eq!((event.probe_ns, event.checks), (Some(1234.568), 12));
+        let said = Verdict { detail: "legal rounding".to_owned(), ..Verdict::admitted() };
+        let detailed = Entry::of_verified(&Verified { verdict: said.clone(), ..event.clone() });
+        assert_eq!(detailed.verified().unwrap().verdict, said);
         let admitted = Entry::of_verified(&Verified { verdict: Verdict::admitted(), ..event });
         assert!(serde_json::to_string(&admitted).unwrap().len() < 90);
     }

@@ -156,8 +156,10 @@ impl Watch for Progress {
     fn entry(&mut self, state: &State, entry: &Entry) {
         if let Entry::Verified(case, candidate, verdict, ..) = entry {
             self.n_done += 1;
-            self.count(verdict.as_ref().map_or(Status::Admitted, |v| v.status));
-            if let Some(ns) = state.records.get(*case, *candidate).probe_ns().filter(|_| verdict.is_none()) {
+            let status = verdict.as_ref().map_or(Status::Admitted, |v| v.status);
+            let is_admitted = status == Status::Admitted;
+            self.count(status);
+            if let Some(ns) = state.records.get(*case, *candidate).probe_ns().filter(|_| is_admitted) {
                 let case = *case as u32;
                 self.best = match self.best {
                     Some((best, at)) if at == case => Some((best.min(ns), case)),

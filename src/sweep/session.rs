@@ -92,6 +92,7 @@ impl SweepError {
         let of_kind = |kind: &str| match kind {
             "no_device" => exit::NO_DEVICE,
             "device_failed" => exit::DEVICE_FAILED,
+            "validation" => exit::FOUND,
             _ => exit::SYSTEM,
         };
         match self {

@@ -107,18 +107,6 @@ pub struct TimeUse {
     pub sample_share: Option<f64>,
 }
 
-/// Such as `rejected(race)`.
-pub(super) fn verdict_name(verdict: &Verdict) -> String {
-    let name = |value: serde_json::Result<serde_json::Value>| {
-        value.ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
-    };
-    let status = name(serde_json::to_value(verdict.status));
-    match verdict.kind {
-        Some(kind) => format!("{status}({})", name(serde_json::to_value(kind))),
-        None => status,
-    }
-}
-
 impl Summary {
     pub fn of(outcome: &Outcome, saved: Option<&Saved>) -> Summary {
         let state = &outcome.state;
@@ -182,11 +170,11 @@ fn verdicts(state: &State) -> Vec<VerdictCount> {
             let status = record.status.unwrap_or(Status::Untested);
             // The full verdict is made only where it is the first of its kind.
             let kind = record.kind.or((record.status.is_none()).then_some(crate::verify::Kind::NotReached));
-            let name = verdict_name(&Verdict { status, kind, detail: String::new() });
+            let name = Verdict { status, kind, detail: String::new() }.name();
             let entry = counts.entry((status, name)).or_insert((0, (case, candidate)));
             entry.0 += 1;
             // Of admitted ones only those have a detail that differ from others in bits.
-            if status == Status::Admitted && has_detail(entry.1) < has_detail((case, candidate)) {
+            if status == Status::Admitted && !has_detail(entry.1) && has_detail((case, candidate)) {
                 entry.1 = (case, candidate);
             }
         }
@@ -220,7 +208,7 @@ fn culprits(state: &State) -> BTreeMap<String, BTreeMap<String, usize>> {
     for case in 0..state.records.n_cases() {
         for given in 0..state.members.len() {
             for (candidate, culprit) in blame::culprits(state, case, given) {
-                let verdict = verdict_name(&state.records.verdict(case, candidate));
+                let verdict = state.records.verdict(case, candidate).name();
                 *found.entry(verdict).or_default().entry(culprit).or_default() += 1;
             }
         }

@@ -95,4 +95,16 @@ impl Verdict {
     pub fn is_admitted(&self) -> bool {
         self.status == Status::Admitted
     }
+
+    /// Such as `rejected(race)`.
+    pub fn name(&self) -> String {
+        let name = |value: serde_json::Result<serde_json::Value>| {
+            value.ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+        };
+        let status = name(serde_json::to_value(self.status));
+        match self.kind {
+            Some(kind) => format!("{status}({})", name(serde_json::to_value(kind))),
+            None => status,
+        }
+    }
 }

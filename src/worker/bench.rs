@@ -27,8 +27,9 @@ use super::site::Site;
 const PROBE_BATCH: u32 = 3;
 /// A submission is kept below this, as some drivers end one that takes a second or two.
 const SUBMIT_CAP_NS: f64 = 250e6;
-/// Whole outputs read back for one verdict at most: one would do to reject, and a first candidate needs three.
-const MAX_READ_BACK: usize = 6;
+/// Whole outputs read back for one verdict at most: one would do to reject, and a first candidate needs three, or eight where
+/// the relatives have random operands too.
+const MAX_READ_BACK: usize = 10;
 /// Dispatches in one sample at most.
 const MAX_BATCH: u32 = 4096;
 
@@ -77,7 +78,8 @@ struct Dispatch {
 }
 
 struct FirstRandom {
-    variant: String,
+    candidate: usize,
+    raw: u64,
     values: Vec<f32>,
 }
 
@@ -91,7 +93,7 @@ pub struct Bench {
     commands: Commands,
     /// Dispatches in one sample, the same for all candidates of the bench; 0 until calibrated.
     batch: u32,
-    /// The first right output of random operands, and whose it is: what later ones are told to differ from.
+    /// The first output of random operands of an admitted candidate: what later ones are told to differ from.
     first_random: Option<FirstRandom>,
     /// What is said of other right outputs, by raw hash.
     differences: HashMap<u64, String>,
@@ -145,6 +147,10 @@ impl Bench {
                     (Family::I1, OperandSet::B, with_activation(&plain, activated)?),
                 ]
             };
+            if i > 0 && !site.shape.activation.is_exact() {
+                // What the function makes of ragged and padded shapes: integers run without it.
+                operations.push((Family::R, OperandSet::A, case.clone()));
+            }
             if i == at_k {
                 let applies = |(family, _): &(Family, _)| applies(*family, &site.shape, storage, accumulate);
                 let further = REQUIRED_AT_K.into_iter().filter(applies);
@@ -393,6 +399,13 @@ impl Bench {
             verified.i1_hash = Some(hash::to_text(inspections[i].canonical));
         }
         (verified.verdict, verified.err_over_bound) = self.judge(context, candidate, &runs, &inspections, true)?;
+        if !verified.verdict.is_admitted()
+            && let Some(first) = self.first_random.take_if(|first| first.candidate == candidate)
+            && let Some(run) = again.first()
+        {
+            // What is wrong elsewhere is no yardstick: the next right output is read back again.
+            self.judge.forget(*run, first.raw);
+        }
         if verified.verdict.is_admitted() {
             let random = again.first().and_then(|run| runs.iter().position(|r| r == run));
             if let Some(text) = random.and_then(|at| self.differences.get(&inspections[at].raw)) {
@@ -466,14 +479,14 @@ impl Bench {
         values: Vec<f32>,
     ) -> Result<(), Fatal> {
         let Some(first) = &self.first_random else {
-            let manifest = &context.bundle.manifest;
-            let variant = manifest.variants[manifest.candidates[candidate].variant].variant.name.clone();
-            self.first_random = Some(FirstRandom { variant, values });
+            self.first_random = Some(FirstRandom { candidate, raw, values });
             return Ok(());
         };
         if let Some(difference) = Difference::between(&values, &first.values) {
             let bound = self.judge.bound_of(run, difference.at, &mut context.references).map_err(Fatal::system)?;
-            self.differences.insert(raw, difference.describe(&first.variant, bound));
+            let manifest = &context.bundle.manifest;
+            let whose = &manifest.variants[manifest.candidates[first.candidate].variant].variant.name;
+            self.differences.insert(raw, difference.describe(whose, bound));
         }
         Ok(())
     }

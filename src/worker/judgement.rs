@@ -154,6 +154,11 @@ impl Judge {
         }
     }
 
+    /// Takes back that an output is known.
+    pub fn forget(&mut self, run: Run, raw: u64) {
+        self.accepted.remove(&(run, raw));
+    }
+
     fn inspection(&self, seen: &Seen) -> Inspection {
         let n_nan = if self.weakening.counts_nan() { seen.inspection.n_nan } else { 0 };
         Inspection { n_nan, ..seen.inspection }

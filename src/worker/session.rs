@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::gpu::validation::{Check, Messages};
 use crate::gpu::{Capabilities, Commands, Device, GpuError, Instance};
 use crate::verify::{Kind, Status, Verdict, Weakening};
 
@@ -78,18 +79,32 @@ pub struct Session {
     /// Where the driver's compiled pipelines are kept for the next worker, and how many there were when they last were.
     compiled_path: PathBuf,
     n_saved: usize,
+    messages: Arc<Messages>,
 }
 
 impl Session {
     /// Opens the device that `selector` names (index or part of a name; else the best there is) for a bundle.
     pub fn open(bundle: &Path, selector: Option<&str>) -> Result<Self, Fatal> {
-        Self::open_weakened(bundle, selector, Weakening::None)
+        Self::open_with(bundle, selector, Weakening::None, &[])
+    }
+
+    /// The same under the validation layer: its first message ends the session.
+    pub fn open_validated(bundle: &Path, selector: Option<&str>, checks: &[Check]) -> Result<Self, Fatal> {
+        Self::open_with(bundle, selector, Weakening::None, checks)
     }
 
     /// The same with a rule taken away. For tests: `tests/architecture.rs` sees to it that no program calls it.
     pub fn open_weakened(bundle: &Path, selector: Option<&str>, weakening: Weakening) -> Result<Self, Fatal> {
+        Self::open_with(bundle, selector, weakening, &[])
+    }
+
+    fn open_with(bundle: &Path, selector: Option<&str>, weakening: Weakening, checks: &[Check]) -> Result<Self, Fatal> {
         let bundle = Bundle::load(bundle).map_err(Fatal::system)?;
-        let instance = Arc::new(Instance::load().map_err(Fatal::no_device)?);
+        let instance = Arc::new(Instance::load_validated(checks).map_err(|e| match e {
+            GpuError::NoValidationLayer => Fatal::system(e),
+            other => Fatal::no_device(other),
+        })?);
+        let messages = Arc::clone(instance.messages());
         let chosen = instance.select(selector).map_err(Fatal::no_device)?;
         let compiled_path = compiled_path(&bundle.dir, &chosen);
         // Not there, or not to be read: everything is compiled anew.
@@ -111,10 +126,19 @@ impl Session {
             clock,
             harness,
         };
-        let mut session =
-            Self { context, canary, best_canary_ns: [f64::INFINITY; 2], bench: None, compiled_path, n_saved: 0 };
+        let best_canary_ns = [f64::INFINITY; 2];
+        let mut session = Self { context, canary, best_canary_ns, bench: None, compiled_path, n_saved: 0, messages };
         super::self_test::inspection(&mut session.context)?;
+        session.heed_validation()?;
         Ok(session)
+    }
+
+    /// A message of the validation layer is an error of tilesmith's, or of a shader that nobody may believe any more.
+    fn heed_validation(&self) -> Result<(), Fatal> {
+        let said = self.messages.take();
+        let Some(first) = said.first() else { return Ok(()) };
+        let others = if said.len() > 1 { format!(" (and {} more)", said.len() - 1) } else { String::new() };
+        Err(Fatal { kind: "validation", message: format!("the validation layer objects: {first}{others}") })
     }
 
     /// Keeps what the driver has compiled for the next worker on this bundle, if that is much. Failing costs time only.
@@ -320,6 +344,7 @@ impl Engine for Session {
             Order::Replay { case, candidate, replays } => self.replay(*case, *candidate, *replays, outlet)?,
             Order::Quit => {}
         }
+        self.heed_validation()?;
         self.save_compiled(SAVE_EVERY);
         let ns = |d: Duration| d.as_nanos() as u64;
         let spent = self.context.spent;
