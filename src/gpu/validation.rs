@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ash::vk;
 
 pub const LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
+/// Id of messages such as "shaderInt64 feature is not available. No buffer device address checking will be attempted".
+const LAYER_NOTICE: &str = "UNASSIGNED-GPU-Assisted Validation Warning";
 
 /// What the layer looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +97,10 @@ unsafe extern "system" fn on_message(
             } else {
                 CStr::from_ptr(data.p_message).to_string_lossy()
             };
-            messages.say(text.into_owned());
+            // What the layer itself cannot look at on this device is no fault of anybody's.
+            if !text.contains(LAYER_NOTICE) {
+                messages.say(text.into_owned());
+            }
         }
     }
     vk::FALSE

@@ -16,6 +16,9 @@ use crate::{shaderc, swiftshader};
 /// The sweep that is run on both drivers.
 const SWEEP: &str = "sweeps/quick.yaml";
 
+/// The case of it whose shaders are instrumented.
+const VALIDATED_CASE: &str = "13-27-8x8";
+
 /// How one part ended.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
@@ -60,6 +63,7 @@ pub fn run(
     run.style();
     run.tests(options, &lavapipe, swiftshader.as_deref());
     run.programs(&lavapipe, swiftshader.as_deref(), &out);
+    run.validation(options, &lavapipe, &out);
     run.docs(options);
 
     print!("\n{}", table(&run.parts, started.elapsed()));
@@ -155,6 +159,20 @@ impl Run<'_> {
             _ => self.skip(diff_name, "a sweep failed"),
         }
         self.tilesmith("tables up to date", &["table".into(), "--check".into()], &no_driver());
+    }
+
+    /// The same sweep under Khronos' validation layer. GPU-assisted costs seconds a candidate: one case of it, unless in full.
+    fn validation(&mut self, options: &CiOptions, lavapipe: &Path, out: &Path) {
+        let one_case = if options.full { &[][..] } else { &["--case", VALIDATED_CASE] };
+        for (name, args) in [
+            ("quick, validated", &["--validate", "core", "--validate", "synchronization"][..]),
+            ("quick, validated on the device", &[&["--validate", "gpu-assisted"], one_case].concat()),
+        ] {
+            let mut all: Vec<OsString> = vec!["sweep".into(), SWEEP.into(), "--fresh".into()];
+            all.extend(args.iter().map(OsString::from));
+            all.extend(["--out".into(), out.join("validated").into()]);
+            self.tilesmith(name, &all, &driver(lavapipe));
+        }
     }
 
     fn docs(&mut self, options: &CiOptions) {

@@ -77,6 +77,11 @@ impl Machine {
         self.driver_chosen || !icd::installed(&self.root).is_empty()
     }
 
+    pub fn has_validation_layer(&self) -> bool {
+        let folders = ["usr/share/vulkan/explicit_layer.d", "etc/vulkan/explicit_layer.d"];
+        folders.iter().any(|folder| self.root.join(folder).join("VkLayer_khronos_validation.json").is_file())
+    }
+
     /// Lavapipe's driver file, from Mesa.
     pub fn lavapipe_icd(&self) -> Option<PathBuf> {
         icd::installed(&self.root)

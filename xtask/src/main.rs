@@ -44,13 +44,15 @@ fn run(request: Request) -> Result<i32, Failure> {
     let workspace = Workspace::find()?;
     let version = workspace.shaderc_version()?;
     let machine = Machine::here();
+    let for_tests = matches!(request.command, Command::Ci(_) | Command::Setup { for_ci: true });
     let needs = Needs {
         shaderc: shaderc::library_dir(&version)?.is_none(),
         device: match &request.command {
             Command::Pass { needs_device, .. } => *needs_device,
             _ => true,
         },
-        lavapipe: matches!(request.command, Command::Ci(_) | Command::Setup { for_ci: true }),
+        lavapipe: for_tests,
+        validation: for_tests,
     };
     packages::provide(&machine, needs, request.yes)?;
     let shaderc_dir = shaderc::provide(&version, &workspace)?;

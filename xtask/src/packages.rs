@@ -15,6 +15,8 @@ pub struct Needs {
     pub device: bool,
     /// Lavapipe itself, whatever other driver is there.
     pub lavapipe: bool,
+    /// Khronos' validation layer.
+    pub validation: bool,
 }
 
 /// A Debian package with the reason for it.
@@ -59,6 +61,9 @@ pub fn missing(machine: &Machine, needs: Needs) -> Vec<Package> {
         packages.push(package("mesa-vulkan-drivers", "no Vulkan driver is here; brings lavapipe, a CPU device"));
     } else if needs.lavapipe && machine.lavapipe_icd().is_none() {
         packages.push(package("mesa-vulkan-drivers", "the tests run on lavapipe, a CPU device"));
+    }
+    if needs.validation && !machine.has_validation_layer() {
+        packages.push(package("vulkan-validationlayers", "the tests plant hazards that it must object to"));
     }
     if packages.iter().all(|package| package.optional) {
         packages.clear();
@@ -170,7 +175,7 @@ mod tests {
     use super::*;
     use crate::machine::tests::{DEBIAN, FakeRoot};
 
-    const ALL: Needs = Needs { shaderc: true, device: true, lavapipe: false };
+    const ALL: Needs = Needs { shaderc: true, device: true, lavapipe: false, validation: false };
 
     fn names(root: &FakeRoot, needs: Needs) -> Vec<&'static str> {
         missing(&root.machine(), needs).iter().map(|package| package.name).collect()
@@ -188,14 +193,14 @@ mod tests {
     #[test]
     fn with_shaderc_built_and_no_device_asked_only_the_compiler_is_needed() {
         let bare = FakeRoot::new("linkonly", &[DEBIAN, ("usr/bin/apt-get", "")]);
-        assert_eq!(names(&bare, Needs { shaderc: false, device: false, lavapipe: false }), ["g++"]);
+        assert_eq!(names(&bare, Needs { shaderc: false, device: false, lavapipe: false, validation: false }), ["g++"]);
     }
 
     #[test]
     fn ninja_alone_is_no_reason_to_ask_where_make_is() {
         let tools = ["c++", "cmake", "git", "python3"].map(|tool| format!("usr/bin/{tool}"));
         let mut files: Vec<(&str, &str)> = tools.iter().map(|path| (path.as_str(), "")).collect();
-        let needs = Needs { shaderc: true, device: false, lavapipe: false };
+        let needs = Needs { shaderc: true, device: false, lavapipe: false, validation: false };
         let without_make = FakeRoot::new("nomake", &files);
         assert_eq!(names(&without_make, needs), ["ninja-build"]);
         files.push(("usr/bin/make", ""));
@@ -213,9 +218,11 @@ mod tests {
                 ("etc/vulkan/icd.d/nvidia_icd.json", "{}"),
             ],
         );
-        let sweep = Needs { shaderc: false, device: true, lavapipe: false };
+        let sweep = Needs { shaderc: false, device: true, lavapipe: false, validation: false };
         assert_eq!(names(&gpu, sweep), [""; 0]);
         assert_eq!(names(&gpu, Needs { lavapipe: true, ..sweep }), ["mesa-vulkan-drivers"]);
+        let layer = Needs { validation: true, ..sweep };
+        assert_eq!(names(&gpu, layer), ["vulkan-validationlayers"]);
     }
 
     #[test]
