@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Common, Failure, Format, print};
 use crate::codegen::{CodegenError, Project};
 use crate::exit;
-use crate::matrix::file::local_name;
+use crate::matrix::local_name;
 use crate::matrix::{Axis, AxisChoice, Expansion, Kernel, Phase, Variant};
 use crate::ops;
 

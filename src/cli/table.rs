@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::{Common, Failure, Format};
 use crate::exit;
+use crate::matrix::local_name;
 use crate::table::load::{self, LoadError, SweepResults};
 use crate::table::schema::{Evidence, Regret, Section, TableRow};
 use crate::table::write::{self, WriteError};
@@ -197,10 +198,9 @@ fn section_rows(given: &str, section: &Section, grid: &mut comfy_table::Table) {
 
 fn evidence_row(when: String, row: &TableRow, evidence: &Evidence) -> [String; 5] {
     let values: Vec<&str> = row.axes.values().map(String::as_str).collect();
-    let [x, y, z] = row.local;
     [
         when,
-        format!("{}, {x}x{y}x{z}", values.join(" ")),
+        format!("{}, {}", values.join(" "), local_name(row.local)),
         evidence.cases.to_string(),
         evidence.replays.to_string(),
         evidence.regret.map_or("not timed".to_owned(), percent),

@@ -318,7 +318,7 @@ impl Module {
         let (mut written, mut read): (HashSet<u32>, BTreeMap<u32, Option<usize>>) = Default::default();
         for step in self.steps() {
             match step.op() {
-                Op::Load | Op::CopyMemory if step.op() == Op::Load => {
+                Op::Load => {
                     if let Some(variable) = root(step.id(0)) {
                         read.entry(variable).or_insert(step.line);
                     }

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexSet;
 use serde::Serialize;
 
+use crate::matrix::local_name;
 use crate::results::{ResultSet, Row};
 
 /// One candidate on one case, on both sides.
@@ -130,7 +131,7 @@ impl<'r> Join<'r> {
         if words.is_empty() {
             words.push(&row.variant);
         }
-        format!("{} @ {}", words.join(" "), local_text(row.local))
+        format!("{} @ {}", words.join(" "), local_name(row.local))
     }
 }
 
@@ -142,11 +143,6 @@ fn first_by_case(rows: &[Row]) -> HashMap<&str, &Row> {
     first
 }
 
-/// `8x8x1`
-pub fn local_text(local: [u32; 3]) -> String {
-    local.map(|size| size.to_string()).join("x")
-}
-
 pub fn full_name(row: &Row) -> String {
-    format!("{} {} @ {}", row.case, row.variant, local_text(row.local))
+    format!("{} {} @ {}", row.case, row.variant, local_name(row.local))
 }

@@ -10,7 +10,9 @@ use super::kernel::{
     BindingDeclaration, Divisor, GridDeclaration, GridForm, GridTermDeclaration, Kernel, Matrix, OpFeatures, Reference,
     Text, Where,
 };
-use super::{Axis, AxisChoice, AxisValue, GlslType, Padding, Phase, PushField, Role, Scalar, Shrink, SpecConst};
+use super::{
+    Axis, AxisChoice, AxisValue, GlslType, Padding, Phase, PushField, Role, Scalar, Shrink, SpecConst, local_name,
+};
 use crate::matrix::document::Content;
 
 /// The schema of `variants.yaml` that this version reads.
@@ -600,9 +602,4 @@ impl Reader<'_> {
         error_at.help = error.help;
         Box::new(error_at)
     }
-}
-
-/// `[8, 8, 1]` as messages and rows write it: `8x8x1`.
-pub fn local_name(size: [u32; 3]) -> String {
-    format!("{}x{}x{}", size[0], size[1], size[2])
 }

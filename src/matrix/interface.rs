@@ -140,6 +140,11 @@ pub struct SpecConst {
     pub value: String,
 }
 
+/// `[8, 8, 1]` as messages and rows write it: `8x8x1`.
+pub fn local_name(size: [u32; 3]) -> String {
+    format!("{}x{}x{}", size[0], size[1], size[2])
+}
+
 /// First id of the declared specialization constants.
 pub const FIRST_SPEC_ID: u32 = 3;
 

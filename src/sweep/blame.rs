@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::state::State;
-use crate::matrix::Phase;
+use crate::matrix::{Phase, local_name};
 use crate::verify::Status;
 use crate::verify::culprit::{self, Point};
 
@@ -23,7 +23,7 @@ pub fn culprits(state: &State, case: usize, given: usize) -> HashMap<usize, Stri
         let c = &manifest.candidates[candidate];
         let axes = manifest.variants[c.variant].variant.axes.iter().filter(|a| a.phase != Phase::Given);
         let mut values: Vec<String> = axes.map(|a| a.value.clone()).collect();
-        values.push(local_text(c.local));
+        values.push(local_name(c.local));
         judged.push(candidate);
         points.push(Point { values, is_bad });
     }
@@ -34,8 +34,4 @@ pub fn culprits(state: &State, case: usize, given: usize) -> HashMap<usize, Stri
     names.push("local");
     let found = culprit::culprits(&points).into_iter().zip(judged);
     found.filter_map(|(culprit, candidate)| Some((candidate, culprit?.text(&names)))).collect()
-}
-
-fn local_text([x, y, z]: [u32; 3]) -> String {
-    format!("{x}x{y}x{z}")
 }

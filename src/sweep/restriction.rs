@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::matrix::local_name;
 use crate::matrix::suggestion::{join_names, nearest};
 use crate::worker::bundle::Manifest;
 
@@ -13,10 +14,6 @@ pub enum RestrictionError {
     Variant { given: String, hint: String },
     #[error("variant {variant} is not swept at {local} (allowed: {allowed})")]
     Local { variant: String, local: String, allowed: String },
-}
-
-fn local_text(local: [u32; 3]) -> String {
-    format!("{}x{}x{}", local[0], local[1], local[2])
 }
 
 /// Keeps the named cases (all, if none is named) and the candidates that `only` names as `VARIANT` or `VARIANT@8x8x1`
@@ -51,11 +48,11 @@ pub fn restrict(manifest: &Manifest, cases: &[String], only: &[String]) -> Resul
             let hint = nearest(name, &names).map(|n| format!(" (did you mean {n}?)")).unwrap_or_default();
             return Err(RestrictionError::Variant { given: name.to_owned(), hint });
         }
-        let is_asked = |c: &&usize| local.is_none_or(|l| local_text(manifest.candidates[**c].local) == l);
+        let is_asked = |c: &&usize| local.is_none_or(|l| local_name(manifest.candidates[**c].local) == l);
         let before = kept.len();
         kept.extend(of_variant.iter().filter(is_asked));
         if let (Some(local), true) = (local, kept.len() == before && !of_variant.iter().any(|c| is_asked(&c))) {
-            let sizes: Vec<String> = of_variant.iter().map(|&c| local_text(manifest.candidates[c].local)).collect();
+            let sizes: Vec<String> = of_variant.iter().map(|&c| local_name(manifest.candidates[c].local)).collect();
             return Err(RestrictionError::Local {
                 variant: name.to_owned(),
                 local: local.to_owned(),

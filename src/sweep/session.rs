@@ -11,6 +11,7 @@ use super::journal::{Death, During, Entry, Header, JOURNAL_SCHEMA, Journal, Jour
 use super::state::{State, Step};
 use super::supervisor::{Heard, Hello, Patience, Worker, WorkerError, WorkerProgram};
 use crate::exit;
+use crate::matrix::local_name;
 use crate::results;
 use crate::worker::bundle::Bundle;
 use crate::worker::protocol::{Event, Order};
@@ -469,6 +470,5 @@ fn asked(order: &Order, candidate: usize) -> bool {
 /// Variant and local size, for a person.
 pub fn describe_candidate(state: &State, candidate: usize) -> String {
     let Some(c) = state.manifest.candidates.get(candidate) else { return format!("candidate {candidate}") };
-    let [x, y, z] = c.local;
-    format!("{} at {x}x{y}x{z}", state.manifest.variants[c.variant].variant.name)
+    format!("{} at {}", state.manifest.variants[c.variant].variant.name, local_name(c.local))
 }

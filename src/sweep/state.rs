@@ -10,6 +10,7 @@ use super::journal::{Death, During, Entry};
 use super::race::Race;
 use super::record::Records;
 use super::schedule;
+use crate::matrix::local_name;
 use crate::verify::{Kind, Status, Verdict};
 use crate::worker::bundle::Manifest;
 
@@ -406,8 +407,8 @@ impl State {
     fn condemn(&mut self, case: usize, candidate: usize, verdict: &Verdict) {
         self.records.set_verdict(case, candidate, verdict);
         let dispatch = self.alike.dispatch(case, candidate as u32);
-        let [x, y, z] = self.manifest.candidates[candidate].local;
-        let detail = format!("the same dispatch as at {x}x{y}x{z}: {}", verdict.detail);
+        let local = local_name(self.manifest.candidates[candidate].local);
+        let detail = format!("the same dispatch as at {local}: {}", verdict.detail);
         let verdict = Verdict { detail, ..verdict.clone() };
         for other in 0..self.records.n_candidates() {
             let is_alike = other != candidate && self.alike.dispatch(case, other as u32) == dispatch;

@@ -10,6 +10,7 @@ use super::explain::{ErrorDistribution, error_distributions};
 use super::rows::{Standings, overhead_share};
 use super::session::{Ending, Outcome};
 use super::state::State;
+use crate::matrix::local_name;
 use crate::results::Saved;
 use crate::verify::{Status, Verdict};
 
@@ -306,10 +307,6 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-fn local_text(local: [u32; 3]) -> String {
-    format!("{}x{}x{}", local[0], local[1], local[2])
-}
-
 /// Breaks at spaces; the first line begins with `first`, later ones with `indent`.
 fn wrap(first: &str, text: &str, indent: &str) -> String {
     let mut out = first.to_owned();
@@ -376,7 +373,7 @@ impl Summary {
             for (culprit, n) in culprits.iter().take(MAX_CULPRITS) {
                 *out += &wrap("          ", &format!("brought by {culprit}: {n} of {}", count.n), "            ");
             }
-            let name = format!("{}@{}", example.variant, local_text(example.local));
+            let name = format!("{}@{}", example.variant, local_name(example.local));
             if count.n_differing_bits > 0 {
                 let text = format!("{} of them differ from their class in bits, legally", count.n_differing_bits);
                 *out += &wrap("          ", &text, "          ");
@@ -415,7 +412,7 @@ impl Summary {
                 ratio(w),
                 if w.n_tied > 1 { format!("{} tied", w.n_tied) } else { String::new() }
             );
-            *out += &format!("    {}@{}\n", w.variant, local_text(w.local));
+            *out += &format!("    {}@{}\n", w.variant, local_name(w.local));
         }
         if self.winners.len() > MAX_LINES {
             *out += &format!("... and {} more, in the CSV and with --format json\n", self.winners.len() - MAX_LINES);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::matrix::{Grid, GridTerm, Shrink};
+use crate::matrix::{Grid, GridTerm, Shrink, local_name};
 use crate::verify::{Kind, Status};
 
 use super::condition::{Product, When};
@@ -104,7 +104,7 @@ impl TableRow {
 }
 
 pub fn candidate_id(variant: &str, local: [u32; 3]) -> String {
-    format!("{variant}@{}x{}x{}", local[0], local[1], local[2])
+    format!("{variant}@{}", local_name(local))
 }
 
 /// Why to believe a row.

@@ -164,33 +164,37 @@ impl Comparer {
 
     /// Compares f16 outputs with exact integers that f16 may not hold: either neighbour is right.
     pub fn either_neighbour_f16(self, got: &[f32], want: &[i32], dims: [usize; 4]) -> Comparison {
-        self.compare(
-            got,
-            want.len(),
-            dims,
-            |i| i,
-            |i, got| {
-                let exact = f64::from(want[i]);
-                let [below, above] = f16_neighbours(exact);
-                let is_good = got.is_finite() && (got == below || got == above);
-                let bound = f64::from(above) - f64::from(below);
-                Judged { want: exact, bound, is_good, ratio: if is_good { 0.0 } else { f64::INFINITY } }
-            },
-        )
+        self.neighbours_f16(got, want, dims, |value, [below, above]| {
+            value.is_finite() && (value == below || value == above)
+        })
     }
 
     /// Compares f16 outputs with integers that may lie past the range of f16: there both infinity and the largest finite value
     /// are right; within it, either neighbour is.
     pub fn overflow_f16(self, got: &[f32], want: &[i32], dims: [usize; 4]) -> Comparison {
+        self.neighbours_f16(got, want, dims, |value, neighbours| neighbours.contains(&value))
+    }
+
+    fn neighbours_f16(
+        self,
+        got: &[f32],
+        want: &[i32],
+        dims: [usize; 4],
+        is_right: impl Fn(f32, [f32; 2]) -> bool + Sync,
+    ) -> Comparison {
         self.compare(
             got,
             want.len(),
             dims,
             |i| i,
             |i, got| {
-                let exact = f64::from(want[i]);
-                let is_good = f16_neighbours(exact).contains(&got);
-                Judged { want: exact, bound: 0.0, is_good, ratio: if is_good { 0.0 } else { f64::INFINITY } }
+                let want = f64::from(want[i]);
+                let neighbours = f16_neighbours(want);
+                let is_good = is_right(got, neighbours);
+                // Past the range the distance is infinite, and says nothing.
+                let distance = f64::from(neighbours[1]) - f64::from(neighbours[0]);
+                let bound = if distance.is_finite() { distance } else { 0.0 };
+                Judged { want, bound, is_good, ratio: if is_good { 0.0 } else { f64::INFINITY } }
             },
         )
     }
