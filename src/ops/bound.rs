@@ -56,7 +56,11 @@ impl Bound {
         let of_sum = if abs_sum == 0.0 { self.absolute } else { self.relative * abs_sum + self.absolute };
         // Vulkan allows exp(x) an error of 3 + 2 |x| ULP and a division 2.5; an addition and a product follow. The sum is at
         // most `abs_sum`. ("Precision and Operation of SPIR-V Instructions"; f16 is allowed less, and gets the same here.)
-        let of_function = (7.5 + 2.0 * abs_sum) * self.function_unit * (value.abs() + self.lipschitz * of_sum);
+        let of_function = match self.function_unit {
+            // Where the bound of the sum is infinite, a product with zero would be NaN.
+            0.0 => 0.0,
+            unit => (7.5 + 2.0 * abs_sum) * unit * (value.abs() + self.lipschitz * of_sum),
+        };
         let computed = self.lipschitz * of_sum + of_function;
         match self.storage {
             Dtype::F32 => computed,
