@@ -23,7 +23,7 @@ pub struct ErrorDistribution {
     pub min: f64,
     pub median: f64,
     pub max: f64,
-    /// How many lie below each of [`BINS`] and in none before, and how many above all.
+    /// How many lie below 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1 and 10, each in the first that holds it, and how many above.
     pub counts: [usize; BINS.len() + 1],
 }
 
