@@ -177,6 +177,8 @@ fn resume_command(common: &Common, args: &Args) -> String {
     if args.repeat {
         words.push("--repeat".to_owned());
     }
+    // Without it the journal of the plain sweep would be looked for.
+    words.extend(args.validate.iter().flat_map(|check| ["--validate".to_owned(), check.clone()]));
     words.extend(args.cases.iter().flat_map(|c| ["--case".to_owned(), c.clone()]));
     words.extend(args.only.iter().flat_map(|c| ["--only".to_owned(), c.clone()]));
     words.push("--resume".to_owned());

@@ -1,4 +1,5 @@
-//! The loader and the devices it finds, under the validation layer where that is asked for. Only a worker creates an [`Instance`]; the supervisor never does.
+//! The loader and the devices it finds, under the validation layer where that is asked for. Only a worker creates an
+//! [`Instance`]; the supervisor never does.
 
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;

@@ -63,7 +63,8 @@ pub enum Event {
         compile_ns: u64,
         wall_ns: u64,
     },
-    /// The worker cannot go on; a person reads `message`. `kind` is an exit-code name: `no_device`, `system`, `device_failed`; `validation` where the validation layer objects.
+    /// The worker cannot go on; a person reads `message`. `kind` is an exit-code name: `no_device`, `system`,
+    /// `device_failed`; `validation` where the validation layer objects.
     Fatal {
         kind: String,
         message: String,
