@@ -260,6 +260,8 @@ fn a_normal_sweep_admits_times_and_confirms() {
     assert_eq!(summary.winners.len(), 4);
     assert!(summary.finalists.iter().filter(|f| f.given == "f32").count() <= 3);
     assert!(summary.finalists.iter().all(|f| f.replays == 60 && f.n_cases == 2));
+    // What progress shows ends where the replays do: two cases of each finalist.
+    assert_eq!(outcome.state.n_replayed(), (2 * summary.finalists.len(), 2 * summary.finalists.len()));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! tilesmith-worker --list-devices
-//! tilesmith-worker --bundle DIR [--device NAME|INDEX] [--validate CHECK]...
+//! tilesmith-worker --bundle DIR [--device NAME|INDEX] [--validate CHECK]... [--wrong-elements FILE]
 //! tilesmith-worker --bundle DIR --fake SCRIPT.json
 //! ```
 
@@ -17,18 +17,18 @@ use tilesmith::worker::fake::{self, Script};
 use tilesmith::worker::serve::{Fatal, Outlet, report, serve};
 use tilesmith::worker::session::{self, Session};
 
-const USAGE: &str = "usage: tilesmith-worker --list-devices | --bundle DIR [--device NAME|INDEX] [--validate CHECK]... | \
-                     --bundle DIR --fake SCRIPT.json";
+const USAGE: &str = "usage: tilesmith-worker --list-devices | --bundle DIR [--device NAME|INDEX] [--validate CHECK]... \
+                     [--wrong-elements FILE] | --bundle DIR --fake SCRIPT.json";
 
 enum Task {
     ListDevices,
-    Serve { bundle: PathBuf, device: Option<String>, checks: Vec<Check> },
+    Serve { bundle: PathBuf, device: Option<String>, checks: Vec<Check>, wrong_elements: Option<PathBuf> },
     Fake { bundle: PathBuf, script: PathBuf },
 }
 
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
     let (mut bundle, mut device, mut fake) = (None, None, None);
-    let mut checks = Vec::new();
+    let (mut checks, mut wrong_elements) = (Vec::new(), None);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value\n{USAGE}"));
         match arg.as_str() {
@@ -37,13 +37,14 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
             "--bundle" => bundle = Some(PathBuf::from(value()?)),
             "--device" => device = Some(value()?),
             "--validate" => checks.push(value()?.parse()?),
+            "--wrong-elements" => wrong_elements = Some(PathBuf::from(value()?)),
             other => return Err(format!("unknown argument {other}\n{USAGE}")),
         }
     }
     let bundle = bundle.ok_or(USAGE)?;
     Ok(match fake {
         Some(script) => Task::Fake { bundle, script },
-        None => Task::Serve { bundle, device, checks },
+        None => Task::Serve { bundle, device, checks, wrong_elements },
     })
 }
 
@@ -55,8 +56,11 @@ fn run(task: Task) -> Result<(), Fatal> {
             let text = serde_json::to_string_pretty(&devices).map_err(Fatal::system)?;
             writeln!(stdout, "{text}").map_err(Fatal::system)
         }
-        Task::Serve { bundle, device, checks } => {
+        Task::Serve { bundle, device, checks, wrong_elements } => {
             let mut session = Session::open_validated(&bundle, device.as_deref(), &checks)?;
+            if let Some(path) = wrong_elements {
+                session.list_wrong_elements(&path)?;
+            }
             serve(&mut session, std::io::stdin().lock(), &mut stdout)
         }
         Task::Fake { bundle, script } => {

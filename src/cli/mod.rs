@@ -16,6 +16,7 @@ pub mod check;
 pub mod diff;
 pub mod doctor;
 pub mod list;
+pub mod reproduce;
 pub mod specimens;
 pub mod sweep;
 pub mod table;
@@ -74,6 +75,8 @@ pub enum Command {
     Doctor(doctor::Args),
     /// Everything a machine without a compiler needs to run a sweep.
     Bundle(bundle::Args),
+    /// Run one rejection that a sweep wrote down, on any device.
+    Reproduce(reproduce::Args),
     /// Try shaders with planted faults: each must be found, and its healthy twin admitted.
     Specimens(specimens::Args),
 }
@@ -112,6 +115,7 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => diff::run(&cli.common, args),
         Command::Doctor(args) => doctor::run(&cli.common, args),
         Command::Bundle(args) => bundle::run(&cli.common, args),
+        Command::Reproduce(args) => reproduce::run(&cli.common, args),
         Command::Specimens(args) => specimens::run(&cli.common, args),
     };
     let code = match outcome {

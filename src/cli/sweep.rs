@@ -7,15 +7,18 @@ use std::time::{Duration, Instant};
 
 use super::print;
 use super::{Common, Failure, Format};
+use crate::codegen::Project;
 use crate::exit;
+use crate::matrix::Variant;
 use crate::results::{PART, Repeat};
 use crate::sweep::explain;
 use crate::sweep::file::parse_duration_ns;
 use crate::sweep::plan::{self, BUNDLE_DIR, Plan, PlanError};
 use crate::sweep::progress::Progress;
+use crate::sweep::reproducer;
 use crate::sweep::restriction::restrict;
 use crate::sweep::rows;
-use crate::sweep::session::{self, Ending, Options};
+use crate::sweep::session::{self, Ending, Options, Outcome};
 use crate::sweep::summary::Summary;
 use crate::sweep::supervisor::{Patience, WorkerProgram};
 use crate::worker::bundle::{Bundle, BundleError};
@@ -53,6 +56,9 @@ pub struct Args {
     /// Show how much of their error bounds the candidates used, right and wrong ones.
     #[arg(long)]
     explain: bool,
+    /// Write a folder below DIR for each kind of fault and culprit, which `tilesmith reproduce` runs on any device.
+    #[arg(long, value_name = "DIR")]
+    reproducers: Option<PathBuf>,
     /// Only this case; may be given more than once. Results are then called <sweep>-part.
     #[arg(long = "case", value_name = "ID")]
     cases: Vec<String>,
@@ -109,6 +115,10 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         )
     })?;
     let summary = Summary::of(&outcome, Some(&saved));
+    let reproducers = match &args.reproducers {
+        Some(dir) => Some(write_reproducers(&outcome, &bundle, dir)?),
+        None => None,
+    };
     if matches!(outcome.ending, Ending::Complete) {
         // The raw samples stay, but there is nothing to go on with.
         let mut done = outcome.journal.clone().into_os_string();
@@ -132,6 +142,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         let text = serde_json::to_value(&summary)
             .map(|mut value| {
                 value["tables"] = paths.into();
+                value["reproducers"] = serde_json::json!(reproducers.as_ref().map(|(folders, _)| folders));
                 format!("{value:#}\n")
             })
             .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot print the summary: {e}")))?;
@@ -140,6 +151,9 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         print(&summary.text(&resume_command(common, args)))?;
         if args.explain {
             print(&explain::text(&summary.errors))?;
+        }
+        if let Some((folders, n_faults)) = &reproducers {
+            print(&reproducers_text(folders, *n_faults))?;
         }
         if !paths.is_empty() {
             print(&format!("\ndispatch tables:\n  {}\n", paths.join("\n  ")))?;
@@ -154,6 +168,22 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         Ending::Complete => exit::OK,
         Ending::Wall => exit::INCOMPLETE,
     })
+}
+
+fn write_reproducers(outcome: &Outcome, bundle: &Loaded, dir: &Path) -> Result<(Vec<PathBuf>, usize), Failure> {
+    let source = |variant: &Variant| bundle.project.as_ref()?.render(variant).ok();
+    reproducer::write_all(outcome, &bundle.bundle, &source, dir)
+        .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}; the results are saved")))
+}
+
+fn reproducers_text(folders: &[PathBuf], n_faults: usize) -> String {
+    if folders.is_empty() {
+        return "\nno reproducers: nothing was rejected or unstable\n".to_owned();
+    }
+    let left = n_faults - folders.len();
+    let left = if left > 0 { format!(" ({left} further faults have none)") } else { String::new() };
+    let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    format!("\nreproducers{left}:\n  {}\nnext: tilesmith reproduce {}\n", names.join("\n  "), quoted(&names[0]))
 }
 
 /// The same command line, going on.
@@ -180,6 +210,9 @@ fn resume_command(common: &Common, args: &Args) -> String {
     // Without it the journal of the plain sweep would be looked for.
     words.extend(args.validate.iter().flat_map(|check| ["--validate".to_owned(), check.clone()]));
     words.extend(args.cases.iter().flat_map(|c| ["--case".to_owned(), c.clone()]));
+    if let Some(dir) = &args.reproducers {
+        words.extend(["--reproducers".to_owned(), dir.display().to_string()]);
+    }
     words.extend(args.only.iter().flat_map(|c| ["--only".to_owned(), c.clone()]));
     words.push("--resume".to_owned());
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
@@ -198,13 +231,16 @@ fn quoted(word: &str) -> String {
 /// A bundle, with the folder that goes away with it when it was only a part of another.
 struct Loaded {
     bundle: Bundle,
+    /// What it was planned from; none where a bundle was given.
+    project: Option<Project>,
     _folder: Option<tempfile::TempDir>,
 }
 
 fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
-    let whole = match &args.bundle {
+    let (whole, project) = match &args.bundle {
         Some(dir) => {
-            Bundle::load(&common.resolve(dir)).map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?
+            let bundle = Bundle::load(&common.resolve(dir));
+            (bundle.map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?, None)
         }
         None => {
             let project = plan::load_project(&common.project)?;
@@ -215,24 +251,18 @@ fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
                 eprintln!("{warning}");
             }
             let dir = common.project.join(BUNDLE_DIR).join(&plan.manifest.sweep);
-            plan.save(&dir).map_err(bundle_failure)?
+            (plan.save(&dir).map_err(bundle_failure)?, Some(project))
         }
     };
     if args.cases.is_empty() && args.only.is_empty() {
-        return Ok(Loaded { bundle: whole, _folder: None });
+        return Ok(Loaded { bundle: whole, project, _folder: None });
     }
     let part = restrict(&whole.manifest, &args.cases, &args.only)
         .map_err(|e| Failure::new(exit::USAGE, miette::miette!("{e}")))?;
     let folder =
         tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
-    let modules = part.spirv_hashes().into_iter().map(|hash| {
-        let bytes = whole.spirv(hash)?.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-        Ok((hash.to_owned(), bytes))
-    });
-    let modules = modules.collect::<Result<Vec<_>, BundleError>>().map_err(bundle_failure)?;
-    let files = modules.iter().map(|(hash, bytes)| (hash.as_str(), bytes.as_slice()));
-    let bundle = Bundle::save(folder.path(), part, files).map_err(bundle_failure)?;
-    Ok(Loaded { bundle, _folder: Some(folder) })
+    let bundle = whole.save_part(part, folder.path()).map_err(bundle_failure)?;
+    Ok(Loaded { bundle, project, _folder: Some(folder) })
 }
 
 fn bundle_failure(error: BundleError) -> Failure {

@@ -88,11 +88,7 @@ impl Row {
 
     /// `admitted`, `rejected(race)`, `inapplicable(feature)`.
     pub fn verdict_text(&self) -> String {
-        let status = serde_name(&self.verdict.status);
-        match &self.verdict.kind {
-            Some(kind) => format!("{status}({})", serde_name(kind)),
-            None => status,
-        }
+        self.verdict.name()
     }
 
     /// The canary-normalised interval: `time_ns_lo` and `time_ns_hi` in units of `time_canary`.

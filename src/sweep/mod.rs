@@ -21,6 +21,7 @@ pub mod progress;
 pub mod race;
 pub mod record;
 pub mod references;
+pub mod reproducer;
 pub mod restriction;
 pub mod rows;
 pub mod schedule;

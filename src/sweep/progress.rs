@@ -20,6 +20,8 @@ pub struct Progress {
     n_done_at_start: usize,
     n_done: usize,
     n_all: usize,
+    /// When the first replay of a finalist in this sitting began, and how many were done then.
+    replays_began: Option<(Instant, usize)>,
     phase: String,
     counts: [usize; 4],
     best: Option<(f64, u32)>,
@@ -40,6 +42,7 @@ impl Progress {
             n_done_at_start: 0,
             n_done: 0,
             n_all: 0,
+            replays_began: None,
             phase: String::new(),
             counts: [0; 4],
             best: None,
@@ -62,27 +65,43 @@ impl Progress {
         self.counts[at] += 1;
     }
 
-    /// From the candidates verified in this sitting; timing takes its share of each case along.
-    fn eta(&self) -> Option<Duration> {
-        let n_here = self.n_done.saturating_sub(self.n_done_at_start);
-        if n_here == 0 || self.n_done >= self.n_all {
+    /// From what was done in this sitting: candidates verified, with which timing takes its share of each case along, or
+    /// replays of finalists.
+    fn eta(&self, state: &State) -> Option<Duration> {
+        let (began, n_before, n_done, n_all) = match self.replays_began {
+            Some((began, n_before)) => {
+                let (n_done, n_all) = state.n_replayed();
+                (began, n_before, n_done, n_all)
+            }
+            None => (self.began, self.n_done_at_start, self.n_done, self.n_all),
+        };
+        let n_here = n_done.saturating_sub(n_before);
+        if n_here == 0 || n_done >= n_all {
             return None;
         }
-        let left = (self.n_all - self.n_done) as f64 / n_here as f64;
-        Some(self.began.elapsed().mul_f64(left.min(1e6)))
+        Some(began.elapsed().mul_f64(((n_all - n_done) as f64 / n_here as f64).min(1e6)))
     }
 
     fn message(&self, state: &State) -> String {
-        let n_cases = state.records.n_cases();
-        let case = (state.current_case() + 1).min(n_cases);
         let [admitted, rejected, unstable, other] = self.counts;
-        let mut text = format!("case {case}/{n_cases} {}, {}/{} verified", self.phase, self.n_done, self.n_all);
-        text += &format!(" ({admitted} admitted, {rejected} rejected, {unstable} unstable, {other} other)");
-        if let Some((ns, _)) = self.best {
-            text += &format!(", best {}", duration_ns(ns));
-        }
-        if let Some(eta) = self.eta() {
+        let mut text = if self.replays_began.is_some() {
+            let (n_done, n_all) = state.n_replayed();
+            format!("{n_done}/{n_all} finalists' replays, {}", self.phase)
+        } else {
+            let n_cases = state.records.n_cases();
+            let case = (state.current_case() + 1).min(n_cases);
+            let best = self.best.map(|(ns, _)| format!(", best {}", duration_ns(ns))).unwrap_or_default();
+            format!(
+                "case {case}/{n_cases} {}, {}/{} verified ({admitted} admitted, {rejected} rejected, {unstable} unstable, \
+                 {other} other){best}",
+                self.phase, self.n_done, self.n_all
+            )
+        };
+        if let Some(eta) = self.eta(state) {
             text += &format!(", about {} left", duration_s(eta.as_secs_f64()));
+            if self.replays_began.is_none() {
+                text += " and the finalists' replays";
+            }
         }
         text
     }
@@ -90,8 +109,10 @@ impl Progress {
     fn show(&mut self, state: &State) {
         let message = self.message(state);
         if let Some(bar) = &self.bar {
-            bar.set_length(self.n_all as u64);
-            bar.set_position(self.n_done as u64);
+            let (n_done, n_all) =
+                if self.replays_began.is_some() { state.n_replayed() } else { (self.n_done, self.n_all) };
+            bar.set_length(n_all as u64);
+            bar.set_position(n_done as u64);
             bar.set_message(message);
         } else if self.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY) {
             eprintln!("[{}] {message}", duration_s(self.began.elapsed().as_secs_f64()));
@@ -146,7 +167,8 @@ impl Watch for Progress {
             }
             Step::Replay { candidate, case, .. } => {
                 let id = &state.manifest.cases[*case].case.id;
-                format!("replay finalist {} on {id}", describe_candidate(state, *candidate))
+                self.replays_began.get_or_insert_with(|| (Instant::now(), state.n_replayed().0));
+                format!("{} on {id}", describe_candidate(state, *candidate))
             }
             Step::Finished | Step::GiveUp(_) => String::new(),
         };

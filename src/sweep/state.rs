@@ -489,6 +489,27 @@ impl State {
         fin.is_drawn = false;
     }
 
+    /// Replays of finalists that are done, and those that there will be: a class whose finalists are not drawn yet counts
+    /// with as many as the rules allow, on every case.
+    pub fn n_replayed(&self) -> (usize, usize) {
+        let mut done = 0;
+        let mut all = 0;
+        for (finals, members) in self.finals.iter().zip(&self.members) {
+            if !finals.is_drawn {
+                all += members.len().min(self.manifest.rules.max_finalists as usize) * self.records.n_cases();
+                continue;
+            }
+            for case in 0..self.records.n_cases() {
+                let chosen = finals.chosen.iter().map(|&candidate| candidate as usize);
+                for candidate in chosen.filter(|&candidate| self.records.get(case, candidate).is_admitted()) {
+                    all += 1;
+                    done += usize::from(self.records.replay(case, candidate).is_some());
+                }
+            }
+        }
+        (done, all)
+    }
+
     /// Verified so far, and to be verified at all.
     pub fn n_verified(&self) -> (usize, usize) {
         let mut done = 0;

@@ -45,6 +45,9 @@ pub struct BadElement {
     pub bound: f64,
 }
 
+/// Bad elements that a comparison lists; it counts all.
+pub const MAX_LISTED: usize = 4096;
+
 /// The outcome of one comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
@@ -58,6 +61,8 @@ pub struct Comparison {
     pub bad_box: Option<[[usize; 4]; 2]>,
     /// What the bad elements have in common; empty for fewer than two.
     pub pattern: String,
+    /// The first [`MAX_LISTED`] bad elements, by index.
+    pub bad: Vec<BadElement>,
 }
 
 impl Comparison {
@@ -100,6 +105,7 @@ impl Comparison {
             err_over_bound: 0.0,
             bad_box: None,
             pattern: String::new(),
+            bad: Vec::new(),
         }
     }
 
@@ -248,16 +254,22 @@ impl Comparer {
                 comparison.add(BadElement { at, got: value, want: judged.want, bound: judged.bound })
             })
             .reduce(Comparison::none, Comparison::join);
-        if whole.n_bad < 2 {
+        if whole.n_bad == 0 {
             return whole;
         }
-        let is_bad = |i: &usize| {
-            let value = got.get(index(*i)).copied().unwrap_or(f32::NAN);
-            let Judged { want, bound, is_good, .. } = judge(*i, value);
-            !self.0.passes(is_good, value, want, bound)
+        let bad_at = |i: usize| {
+            let got = got.get(index(i)).copied().unwrap_or(f32::NAN);
+            let Judged { want, bound, is_good, .. } = judge(i, got);
+            let at = coordinates(dims, index(i));
+            (!self.0.passes(is_good, got, want, bound)).then_some(BadElement { at, got, want, bound })
         };
-        let bad: Vec<[usize; 4]> = (0..n).filter(is_bad).map(|i| coordinates(dims, index(i))).collect();
-        Comparison { pattern: super::pattern::describe(&bad, dims), ..whole }
+        let mut bad: Vec<BadElement> = (0..n).filter_map(bad_at).collect();
+        let pattern = match bad.len() {
+            0 | 1 => String::new(),
+            _ => super::pattern::describe(&bad.iter().map(|b| b.at).collect::<Vec<_>>(), dims),
+        };
+        bad.truncate(MAX_LISTED);
+        Comparison { pattern, bad, ..whole }
     }
 }
 

@@ -5,16 +5,18 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use crate::gpu::{Commands, DescriptorSets, GpuError};
-use crate::matrix::{Binding, Dtype, Role};
+use crate::matrix::{Binding, Dtype, Role, local_name};
 use crate::ops::case::{Activation, CaseError, Conv2dShape};
 use crate::ops::families::{ProbeError, applies, probe_check};
 use crate::ops::inspection::Inspection;
 use crate::ops::layout::{Allocation, LayoutError};
 use crate::ops::{Case, Family, Fields, OperandSet, hash};
+use crate::verify::compare::Comparison;
 use crate::verify::difference::Difference;
 use crate::verify::reading::REQUIRED_AT_K;
 use crate::verify::{Kind, Status, Verdict, Weakening};
 
+use super::bundle::Candidate;
 use super::harness::MAX_RECORDS;
 use super::judgement::{Judge, Seen};
 use super::pipelines::PipelineKey;
@@ -440,6 +442,7 @@ impl Bench {
                 let (again, values) = self.read_back(context, candidate, run)?;
                 let shape = self.sites[run.site].shape;
                 let found = self.judge.compare(run, &values, &shape, &mut context.references).map_err(Fatal::system)?;
+                self.list_wrong(context, candidate, run, &found)?;
                 if again.raw != inspection.raw {
                     let kind = if self.judge.is_integer(run) { Kind::Race } else { Kind::Order };
                     let second = if found.is_good() { "the second is right".to_owned() } else { found.describe() };
@@ -467,6 +470,19 @@ impl Bench {
         self.judge.accept(&seen);
         let verdict = self.judge.read(&seen, &allocations, whole_chain);
         Ok((verdict, self.judge.err_over_bound(&seen, &allocations)))
+    }
+
+    /// Writes wrong elements down, where a file for them was asked for.
+    fn list_wrong(&self, context: &mut Context, candidate: usize, run: Run, found: &Comparison) -> Result<(), Fatal> {
+        let (Some(file), Some(operands)) = (&mut context.wrong_elements, self.judge.operands_of(run)) else {
+            return Ok(());
+        };
+        let manifest = &context.bundle.manifest;
+        let Candidate { variant, local, .. } = &manifest.candidates[candidate];
+        let name = format!("{}@{}", manifest.variants[*variant].variant.name, local_name(*local));
+        let case = &self.sites[run.site].operations[run.operation].case.id;
+        file.append(&name, case, operands, found)
+            .map_err(|e| Fatal::system(format!("the file of wrong elements cannot be written: {e}")))
     }
 
     /// Keeps the first right output of random operands, and of any other what sets it apart from the first.

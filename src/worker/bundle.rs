@@ -239,15 +239,28 @@ impl Bundle {
         Ok(bundle)
     }
 
-    /// The words of one module, checked against its hash.
-    pub fn spirv(&self, hash: &str) -> Result<Vec<u32>, BundleError> {
+    /// The bytes of one module, checked against its hash.
+    fn bytes(&self, hash: &str) -> Result<Vec<u8>, BundleError> {
         let path = self.dir.join(SPIRV_DIR).join(format!("{hash}.spv"));
         let bytes = std::fs::read(&path).map_err(|source| BundleError::MissingSpirv { path: path.clone(), source })?;
         let found = short_hash(&bytes);
         if found != hash || bytes.len() % 4 != 0 {
             return Err(BundleError::Damaged { path, found });
         }
+        Ok(bytes)
+    }
+
+    /// The words of one module, checked against its hash.
+    pub fn spirv(&self, hash: &str) -> Result<Vec<u32>, BundleError> {
+        let bytes = self.bytes(hash)?;
         Ok(bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect())
+    }
+
+    /// Saves a bundle of a part of what this one holds.
+    pub fn save_part(&self, part: Manifest, dir: &Path) -> Result<Bundle, BundleError> {
+        let modules = part.spirv_hashes().into_iter().map(|hash| Ok((hash.to_owned(), self.bytes(hash)?)));
+        let modules = modules.collect::<Result<Vec<_>, BundleError>>()?;
+        Bundle::save(dir, part, modules.iter().map(|(hash, bytes)| (hash.as_str(), bytes.as_slice())))
     }
 }
 

@@ -132,6 +132,11 @@ impl Judge {
         })
     }
 
+    /// What a run's operands are.
+    pub fn operands_of(&self, run: Run) -> Option<(Family, OperandSet)> {
+        self.expected.get(&run).map(|e| (e.family, e.set))
+    }
+
     /// The bound of one element of a run that a bound decides.
     pub fn bound_of(&self, run: Run, element: usize, references: &mut References) -> Result<f64, String> {
         let Some(Expected { case, family, set, .. }) = self.expected.get(&run) else {

@@ -29,3 +29,5 @@ mod self_test;
 pub mod session;
 #[cfg(feature = "device")]
 mod site;
+#[cfg(feature = "device")]
+mod wrong_elements;

@@ -18,6 +18,7 @@ use super::pipelines::{PipelineKey, Pipelines};
 use super::protocol::{Block, Event, Order, PROTOCOL_VERSION, Replayed, Verified};
 use super::references::References;
 use super::serve::{Engine, Fatal, Outlet};
+use super::wrong_elements::WrongElements;
 
 /// Candidates whose pipelines are made together, in parallel.
 const CHUNK: usize = 64;
@@ -58,6 +59,8 @@ pub struct Context {
     pub warmed: HashSet<PipelineKey>,
     /// The rule that a test takes away.
     pub weakening: Weakening,
+    /// Where wrong elements go, if somebody wants to see them.
+    pub wrong_elements: Option<WrongElements>,
 }
 
 impl Context {
@@ -121,6 +124,7 @@ impl Session {
             push_bytes,
             warmed: HashSet::new(),
             weakening,
+            wrong_elements: None,
             bundle,
             device,
             clock,
@@ -131,6 +135,17 @@ impl Session {
         super::self_test::inspection(&mut session.context)?;
         session.heed_validation()?;
         Ok(session)
+    }
+
+    /// Has the wrong elements of every output that is read back written to a file.
+    ///
+    /// # Errors
+    /// A file that cannot be opened.
+    pub fn list_wrong_elements(&mut self, path: &Path) -> Result<(), Fatal> {
+        let file = WrongElements::open(path)
+            .map_err(|e| Fatal::system(format!("{}: cannot be opened: {e}", path.display())))?;
+        self.context.wrong_elements = Some(file);
+        Ok(())
     }
 
     /// A message of the validation layer is an error of tilesmith's, or of a shader that nobody may believe any more.

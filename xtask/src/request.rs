@@ -24,7 +24,7 @@ Exit codes: 0 done, 1 something was found, 2 wrong arguments, 5 the system refus
 ";
 
 /// Commands of tilesmith that open a Vulkan device. The others must work without a loader.
-const DEVICE_COMMANDS: [&str; 2] = ["sweep", "specimens"];
+const DEVICE_COMMANDS: [&str; 3] = ["sweep", "specimens", "reproduce"];
 const DEVICELESS_COMMANDS: [&str; 6] = ["list", "check", "table", "diff", "doctor", "bundle"];
 /// With one of these, the command only prints.
 const PRINT_ONLY: [&str; 5] = ["--help", "-h", "help", "--version", "-V"];

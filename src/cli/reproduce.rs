@@ -1,0 +1,93 @@
+//! The `reproduce` command: runs a reproducer, and prints what it found beside what was found before.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use comfy_table::{ContentArrangement, Table, presets};
+
+use super::print;
+use super::{Common, Failure, Format};
+use crate::exit;
+use crate::sweep::progress::Progress;
+use crate::sweep::reproducer::{self, Finding, ReproducerError, Reproduction, WRONG_ELEMENTS_FILE};
+use crate::sweep::session::Options;
+use crate::sweep::supervisor::{Patience, WorkerProgram};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A folder that `tilesmith sweep --reproducers` wrote.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Name (or a part of it) or index of the device.
+    #[arg(long, value_name = "NAME|INDEX")]
+    device: Option<String>,
+}
+
+pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
+    let worker = WorkerProgram::find().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::SeqCst) {
+            std::process::exit(exit::INTERRUPTED);
+        }
+    })
+    .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot watch for Ctrl-C: {e}")))?;
+    let journals =
+        tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
+    let options = Options {
+        device: args.device.clone(),
+        wall: None,
+        resume: false,
+        fresh: true,
+        out: journals.path().to_path_buf(),
+        worker,
+        patience: Patience::default(),
+        stop: Arc::clone(&stop),
+    };
+    let mut progress = Progress::new();
+    let outcome = reproducer::reproduce(&common.resolve(&args.folder), &options, &mut progress);
+    progress.finish();
+    let reproduction = outcome.map_err(|e| failure(e, stop.load(Ordering::SeqCst)))?;
+    match common.format {
+        Format::Json => {
+            let text = serde_json::to_string_pretty(&reproduction)
+                .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot print the outcome: {e}")))?;
+            print(&format!("{text}\n"))?
+        }
+        Format::Text | Format::Md => print(&text(&reproduction))?,
+    };
+    Ok(if reproduction.is_reproduced { exit::FOUND } else { exit::OK })
+}
+
+fn failure(error: ReproducerError, is_stopped: bool) -> Failure {
+    let code = match &error {
+        _ if is_stopped => exit::INTERRUPTED,
+        ReproducerError::Sweep(e) => e.exit_code(),
+        ReproducerError::Write { .. } => exit::SYSTEM,
+        ReproducerError::Ended(_) => exit::DEVICE_FAILED,
+        _ => exit::INPUT,
+    };
+    Failure::new(code, miette::miette!("{error}"))
+}
+
+fn text(reproduction: &Reproduction) -> String {
+    let Reproduction { reproducer, here, is_reproduced, folder, n_wrong_elements } = reproduction;
+    let mut table = Table::new();
+    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(80).set_header(["", "device and driver", "verdict"]);
+    for (when, finding) in [("found", &reproducer.found), ("here", here)] {
+        let Finding { device, driver, verdict, culprit } = finding;
+        let by = culprit.as_ref().map(|c| format!("\nbrought by {c}")).unwrap_or_default();
+        let verdict = format!("{}{by}\n{}", verdict.name(), verdict.detail);
+        table.add_row([when.to_owned(), format!("{device}\n{driver}"), verdict.trim_end().to_owned()]);
+    }
+    let head = format!("{} on {}\n{table}\n", reproducer.candidate, reproducer.case);
+    let elements = match n_wrong_elements {
+        0 => format!("no wrong elements were read back; the verdict is in\n  {}", folder.display()),
+        n => format!("{n} wrong elements, expected and got:\n  {}", folder.join(WRONG_ELEMENTS_FILE).display()),
+    };
+    let end = if *is_reproduced { "reproduced" } else { "not reproduced on this device" };
+    format!("{head}{elements}\n{end}\n")
+}

@@ -1,0 +1,269 @@
+//! Reproducers: a folder that shows one rejection on any device. It is a bundle of one case and one candidate (with the
+//! reference of its class), the GLSL that it came from, and what was found where. Knows bundles and verdicts; how a bundle
+//! is run is the session's.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::blame;
+use super::restriction::{RestrictionError, restrict};
+use super::session::{self, Ending, Options, Outcome, SweepError, Watch};
+use super::state::State;
+use crate::beside;
+use crate::matrix::{Variant, local_name};
+use crate::results::device_folder;
+use crate::verify::{Status, Verdict};
+use crate::worker::bundle::{Bundle, BundleError};
+
+/// Of the folder, beside the bundle's manifest.
+pub const FILE: &str = "reproducer.yaml";
+/// The shader as it was compiled.
+pub const SHADER_FILE: &str = "shader.comp";
+/// What one device said, in a folder of its own.
+pub const FINDING_FILE: &str = "finding.yaml";
+pub const WRONG_ELEMENTS_FILE: &str = "wrong_elements.csv";
+const SCHEMA: u32 = 1;
+/// Faults of one sweep that are worth a folder each.
+const MAX_FOLDERS: usize = 16;
+/// Timing decides nothing here: as few rounds as there may be.
+const ROUNDS: u32 = 6;
+const SAMPLE_NS: u64 = 200_000;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ReproducerError {
+    #[error("{path}: not a reproducer: {source} (`tilesmith sweep --reproducers DIR` writes them)")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path}: not a reproducer: {message}")]
+    Parse { path: PathBuf, message: String },
+    #[error("{path}: schema {found} is not {SCHEMA}, the one this program reads; write it again")]
+    Schema { path: PathBuf, found: u32 },
+    #[error("{path}: names {candidate} on {case}, which its bundle does not hold; write it again")]
+    Missing { path: PathBuf, candidate: String, case: String },
+    #[error("{path}: cannot be written: {source}")]
+    Write { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    #[error(transparent)]
+    Restriction(#[from] RestrictionError),
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    #[error("{0}")]
+    Ended(String),
+}
+
+/// What one device said of the candidate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    pub device: String,
+    pub driver: String,
+    pub verdict: Verdict,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub culprit: Option<String>,
+}
+
+/// `reproducer.yaml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reproducer {
+    pub schema: u32,
+    pub tilesmith: String,
+    pub kernel: String,
+    /// `VARIANT@LOCAL`
+    pub candidate: String,
+    /// Id of the case in `manifest.json`, which has its shape, and the operands' seed.
+    pub case: String,
+    pub seed: u64,
+    /// Below the folder.
+    pub spirv: String,
+    /// Below the folder; none for a sweep that ran from a bundle, which holds no source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub glsl: Option<String>,
+    pub found: Finding,
+}
+
+/// What came of running a reproducer here.
+#[derive(Debug, Clone, Serialize)]
+pub struct Reproduction {
+    pub reproducer: Reproducer,
+    pub here: Finding,
+    /// Whether the candidate is wrong or unstable here too.
+    pub is_reproduced: bool,
+    /// Where `finding.yaml` is, and `wrong_elements.csv` if there were any.
+    pub folder: PathBuf,
+    pub n_wrong_elements: usize,
+}
+
+fn is_bad(status: Status) -> bool {
+    matches!(status, Status::Rejected | Status::Unstable)
+}
+
+fn candidate_name(state: &State, candidate: usize) -> String {
+    let c = &state.manifest.candidates[candidate];
+    format!("{}@{}", state.manifest.variants[c.variant].variant.name, local_name(c.local))
+}
+
+fn finding(outcome: &Outcome, case: usize, candidate: usize, culprit: Option<String>) -> Finding {
+    let device = &outcome.header.device;
+    Finding {
+        device: device.name.clone(),
+        driver: format!("{} {}", device.driver_name, device.driver_info).trim().to_owned(),
+        verdict: outcome.state.records.verdict(case, candidate),
+        culprit,
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), ReproducerError> {
+    beside::write(path, bytes).map_err(|source| ReproducerError::Write { path: path.to_path_buf(), source })
+}
+
+fn write_yaml<T: Serialize>(path: &Path, value: &T) -> Result<(), ReproducerError> {
+    let text = serde_saphyr::to_string(value)
+        .map_err(|e| ReproducerError::Parse { path: path.to_path_buf(), message: e.to_string() })?;
+    write(path, text.as_bytes())
+}
+
+/// The first candidate of each fault of a sweep: one of each kind and culprit, in the order of cases.
+fn faults(state: &State) -> Vec<(usize, usize, Option<String>)> {
+    let mut known = HashSet::new();
+    let mut found = Vec::new();
+    for case in 0..state.records.n_cases() {
+        for (given, members) in state.members.iter().enumerate() {
+            let is_bad = |c: &&u32| state.records.get(case, **c as usize).status.is_some_and(is_bad);
+            if !members.iter().any(|c| is_bad(&c)) {
+                continue;
+            }
+            let culprits = blame::culprits(state, case, given);
+            for &candidate in members.iter().filter(is_bad) {
+                let candidate = candidate as usize;
+                let culprit = culprits.get(&candidate).cloned();
+                let what = culprit.clone().unwrap_or_else(|| candidate_name(state, candidate));
+                if known.insert((state.records.get(case, candidate).kind, what)) {
+                    found.push((case, candidate, culprit));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Writes a folder for each fault of a sweep (kind and culprit), [`MAX_FOLDERS`] at most, below `dir`. `glsl` renders a variant,
+/// where its source is at hand. Returns the folders, and how many faults there were.
+///
+/// # Errors
+/// What cannot be written. Folders that are whole stay.
+pub fn write_all(
+    outcome: &Outcome,
+    bundle: &Bundle,
+    glsl: &dyn Fn(&Variant) -> Option<String>,
+    dir: &Path,
+) -> Result<(Vec<PathBuf>, usize), ReproducerError> {
+    let state = &outcome.state;
+    let manifest = &bundle.manifest;
+    let all = faults(state);
+    let mut folders = Vec::new();
+    for (case, candidate, culprit) in all.iter().take(MAX_FOLDERS) {
+        let name = candidate_name(state, *candidate);
+        let id = manifest.cases[*case].case.id.clone();
+        let folder = dir.join(format!("{id}_{}", name.replace('@', "_")));
+        let mut part = restrict(manifest, std::slice::from_ref(&id), std::slice::from_ref(&name))?;
+        part.sweep = "reproducer".to_owned();
+        part.rules.min_rounds = ROUNDS;
+        part.rules.max_rounds = ROUNDS;
+        part.rules.sample_ns = SAMPLE_NS;
+        part.rules.wall_s = None;
+        // An incumbent is always among the finalists, and so replayed, however slow it is.
+        for class in &mut part.given {
+            let own = part.candidates.iter().position(|c| {
+                let variant = &part.variants[c.variant].variant;
+                format!("{}@{}", variant.name, local_name(c.local)) == name
+            });
+            class.incumbents = own.map(|own| (id.clone(), own)).into_iter().collect();
+        }
+        let variant = &manifest.variants[manifest.candidates[*candidate].variant];
+        let source = glsl(&variant.variant);
+        if let Some(source) = &source {
+            write(&folder.join(SHADER_FILE), source.as_bytes())?;
+        }
+        let seed = part.seed;
+        bundle.save_part(part, &folder)?;
+        let reproducer = Reproducer {
+            schema: SCHEMA,
+            tilesmith: env!("CARGO_PKG_VERSION").to_owned(),
+            kernel: manifest.kernel.clone(),
+            candidate: name,
+            case: id,
+            seed,
+            spirv: format!("{}/{}.spv", crate::worker::bundle::SPIRV_DIR, variant.spirv_hash),
+            glsl: source.map(|_| SHADER_FILE.to_owned()),
+            found: finding(outcome, *case, *candidate, culprit.clone()),
+        };
+        // Last: a folder with this file is whole.
+        write_yaml(&folder.join(FILE), &reproducer)?;
+        folders.push(folder);
+    }
+    Ok((folders, all.len()))
+}
+
+/// Reads `reproducer.yaml`.
+///
+/// # Errors
+/// A folder without it, or one that says nothing sensible.
+pub fn load(folder: &Path) -> Result<Reproducer, ReproducerError> {
+    let path = folder.join(FILE);
+    let text = std::fs::read_to_string(&path).map_err(|source| ReproducerError::Read { path: path.clone(), source })?;
+    let reproducer: Reproducer = serde_saphyr::from_str(&text)
+        .map_err(|e| ReproducerError::Parse { path: path.clone(), message: e.to_string() })?;
+    if reproducer.schema != SCHEMA {
+        return Err(ReproducerError::Schema { path, found: reproducer.schema });
+    }
+    Ok(reproducer)
+}
+
+/// Runs a reproducer on a device, and writes what was found below its folder: `<device>/finding.yaml` and
+/// `<device>/wrong_elements.csv`. `options.out` holds what is needed on the way.
+///
+/// # Errors
+/// A folder that is no reproducer, no device, a disk that is full; a run that was interrupted or that the device did not
+/// survive.
+pub fn reproduce(folder: &Path, options: &Options, watch: &mut dyn Watch) -> Result<Reproduction, ReproducerError> {
+    let reproducer = load(folder)?;
+    let bundle = Bundle::load(folder)?;
+    let missing = || ReproducerError::Missing {
+        path: folder.join(FILE),
+        candidate: reproducer.candidate.clone(),
+        case: reproducer.case.clone(),
+    };
+    let case = bundle.manifest.cases.iter().position(|c| c.case.id == reproducer.case).ok_or_else(missing)?;
+    let listed = options.out.join(WRONG_ELEMENTS_FILE);
+    let mut options = options.clone();
+    options.worker.args.extend(["--wrong-elements".into(), listed.clone().into()]);
+    // From a copy: a worker keeps what the driver compiled beside its bundle.
+    let bundle = bundle.save_part(bundle.manifest.clone(), &options.out.join("bundle"))?;
+    let outcome = session::run(&bundle, &options, watch)?;
+    match &outcome.ending {
+        Ending::Complete => {}
+        Ending::Interrupted => return Err(ReproducerError::Ended("stopped before the end".to_owned())),
+        Ending::Wall => return Err(ReproducerError::Ended("out of time".to_owned())),
+        Ending::GaveUp(why) => return Err(ReproducerError::Ended(why.clone())),
+    }
+    let of_name = |&c: &usize| candidate_name(&outcome.state, c) == reproducer.candidate;
+    let candidate = (0..bundle.manifest.candidates.len()).find(of_name).ok_or_else(missing)?;
+    let here = finding(&outcome, case, candidate, None);
+    let place = folder.join(device_folder(&outcome.header.device));
+    write_yaml(&place.join(FINDING_FILE), &here)?;
+    // The reference may be wrong here, too: only the candidate's own elements are asked for.
+    let text = std::fs::read_to_string(&listed).unwrap_or_default();
+    let own: Vec<&str> = text.lines().skip(1).filter(|row| row.starts_with(&reproducer.candidate)).collect();
+    if !own.is_empty() {
+        let rows = text.lines().take(1).chain(own.iter().copied());
+        write(&place.join(WRONG_ELEMENTS_FILE), (rows.collect::<Vec<_>>().join("\n") + "\n").as_bytes())?;
+    }
+    Ok(Reproduction {
+        is_reproduced: is_bad(here.verdict.status),
+        here,
+        folder: place,
+        n_wrong_elements: own.len(),
+        reproducer,
+    })
+}

@@ -1,0 +1,106 @@
+//! A rejection as a folder: written by a sweep, run again by itself. Needs a Vulkan device, whichever `VK_DRIVER_FILES` names.
+#![cfg(all(feature = "compile", feature = "device"))]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const SWEEP: &str = "{schema: 1, kernel: matmul, given: [{storage: f32}], local: [[8, 8, 1]],
+  cases: [{c_in: 24, c_out: 13, h: 1, w: 21}], candidates: \"kstep == 8\", rounds: {min: 6, max: 6, sample: 200us},
+  verify: {replays: 4, finalist_replays: 20, max_finalists: 2}}";
+const HEALTHY: &str = "+ m) * {{ k_texels }}";
+const FAULT: &str = "+ {{ \"m / 2 * 2\" if tile.px == 4 else \"m\" }}) * {{ k_texels }}";
+
+struct Lab(tempfile::TempDir);
+
+impl Lab {
+    /// The project, with every second row of the tiles of four read twice.
+    fn new() -> Lab {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        std::fs::copy(root.join("variants.yaml"), dir.path().join("variants.yaml")).unwrap();
+        copy(&root.join("templates"), &dir.path().join("templates"));
+        let template = dir.path().join("templates/matmul.comp.jinja");
+        let text = std::fs::read_to_string(&template).unwrap();
+        assert_eq!(text.matches(HEALTHY).count(), 1);
+        std::fs::write(&template, text.replace(HEALTHY, FAULT)).unwrap();
+        std::fs::write(dir.path().join("faulty.yaml"), SWEEP).unwrap();
+        Lab(dir)
+    }
+
+    fn tilesmith(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tilesmith"));
+        command.args(args).arg("--project").arg(self.0.path()).output().unwrap()
+    }
+
+    fn reproduce(&self, folder: &Path) -> (Option<i32>, serde_json::Value) {
+        let output = self.tilesmith(&["reproduce", folder.to_str().unwrap(), "--format", "json"]);
+        let document = serde_json::from_slice(&output.stdout);
+        (output.status.code(), document.unwrap_or_else(|_| String::from_utf8_lossy(&output.stderr).into()))
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let place = to.join(path.file_name().unwrap());
+        if path.is_dir() { copy(&path, &place) } else { std::fs::copy(&path, &place).map(drop).unwrap() }
+    }
+}
+
+#[test]
+fn a_rejection_is_written_down_and_found_again_from_its_folder_alone() {
+    let lab = Lab::new();
+    let out = lab.0.path().join("reproducers");
+    let swept = lab.tilesmith(&["sweep", "faulty.yaml", "--reproducers", out.to_str().unwrap(), "--format", "json"]);
+    assert!(swept.status.success(), "{}", String::from_utf8_lossy(&swept.stderr));
+    let summary: serde_json::Value = serde_json::from_slice(&swept.stdout).unwrap();
+    let folders: Vec<PathBuf> = serde_json::from_value(summary["reproducers"].clone()).unwrap();
+    // One for the fault, however many candidates have it.
+    assert_eq!(folders.len(), 1, "{folders:?}");
+    // Nothing of the project is needed.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let folder = elsewhere.path().join("fault");
+    copy(&folders[0], &folder);
+    std::fs::remove_dir_all(lab.0.path().join("templates")).unwrap();
+
+    let shader = std::fs::read_to_string(folder.join("shader.comp")).unwrap();
+    assert!(shader.contains("m / 2 * 2"), "the source as it was compiled");
+    let (code, found) = lab.reproduce(&folder);
+    assert_eq!((code, &found["is_reproduced"]), (Some(1), &true.into()), "{found}");
+    assert_eq!(found["here"]["verdict"], found["reproducer"]["found"]["verdict"]);
+    assert_eq!(found["here"]["verdict"]["kind"], "structure");
+    assert_eq!(found["reproducer"]["found"]["culprit"], "tile=4x8");
+    let place = PathBuf::from(found["folder"].as_str().unwrap());
+    let mut elements = csv::Reader::from_path(place.join("wrong_elements.csv")).unwrap();
+    let rows: Vec<csv::StringRecord> = elements.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len() as u64, found["n_wrong_elements"].as_u64().unwrap());
+    // Of the case itself, one pixel high: odd rows of the product (x) come from the even row before, no even one is wrong.
+    let own = |row: &&csv::StringRecord| &row[1] == found["reproducer"]["case"].as_str().unwrap();
+    let columns: Vec<usize> = rows.iter().filter(own).map(|row| row[7].parse().unwrap()).collect();
+    assert!(!columns.is_empty() && columns.iter().all(|x| x % 2 == 1), "{columns:?}");
+    assert!(rows.iter().all(|row| row[8] != row[10]), "expected is not got");
+
+    // The same folder, asked for the healthy reference of the class.
+    let reproducer = folder.join("reproducer.yaml");
+    let text = std::fs::read_to_string(&reproducer).unwrap();
+    let own = found["reproducer"]["candidate"].as_str().unwrap();
+    std::fs::write(&reproducer, text.replace(own, "matmul_f32_1x4_4@8x8x1")).unwrap();
+    let (code, healthy) = lab.reproduce(&folder);
+    assert_eq!((code, &healthy["is_reproduced"]), (Some(0), &false.into()), "{healthy}");
+    assert_eq!(healthy["here"]["verdict"]["status"], "admitted");
+}
+
+#[test]
+fn what_is_no_reproducer_is_refused() {
+    let lab = Lab::new();
+    let folder = lab.0.path().join("empty");
+    std::fs::create_dir(&folder).unwrap();
+    let (code, message) = lab.reproduce(&folder);
+    assert_eq!(code, Some(3));
+    assert!(message.as_str().unwrap().contains("not a reproducer"), "{message}");
+    std::fs::write(folder.join("reproducer.yaml"), "schema: 1\nkernel: [\n").unwrap();
+    let (code, message) = lab.reproduce(&folder);
+    assert_eq!(code, Some(3));
+    assert!(message.as_str().unwrap().contains("reproducer.yaml"), "{message}");
+}
