@@ -32,18 +32,24 @@ fn one_in_a_hundred_is_found_by_the_replays_of_a_finalist() {
     let mut session = Session::open(&planned.bundle.dir, None).unwrap();
     let (case, candidate) = (0, 0);
     ask(&mut session, &Order::Verify { case, candidates: vec![candidate], ahead: Vec::new() });
-    let (mut n_found, mut n_replays, mut n_deviating) = (0, 0, 0);
+    let (mut n_found, mut n_replays, mut n_deviating, mut n_with_deviation) = (0, 0, 0, 0);
     for _ in 0..N_SWEEPS {
         for event in ask(&mut session, &Order::Replay { case, candidate, replays: FINALIST_REPLAYS }) {
             let Event::Replayed(replayed) = event else { continue };
             n_found += u32::from(!replayed.verdict.is_admitted());
             n_replays += replayed.replays;
             n_deviating += replayed.deviating;
+            n_with_deviation += u32::from(replayed.deviation_max.is_some());
+            if let (Some(median), Some(max)) = (replayed.deviation_median, replayed.deviation_max) {
+                assert!(median > 0.0 && median <= max && max.is_finite(), "{replayed:?}");
+            }
         }
     }
     println!("found in {n_found} of {N_SWEEPS} sweeps; {n_deviating} of {n_replays} replays deviate");
     assert_eq!(n_replays, N_SWEEPS * FINALIST_REPLAYS);
     assert!(n_found >= N_FOUND_MIN, "found in {n_found} of {N_SWEEPS} sweeps");
+    // The outputs of one in a hundred are met again by most of those who look a hundred times.
+    assert!(n_with_deviation > n_found / 2, "{n_with_deviation} of {n_found} say how far it deviates");
     // The fault is as rare as it says, or the test would show too little.
     let share = f64::from(n_deviating) / f64::from(n_replays);
     assert!((0.005..0.02).contains(&share), "{n_deviating} of {n_replays} replays deviate");

@@ -27,6 +27,17 @@ pub struct ReplayReading {
     pub verdict: Verdict,
 }
 
+/// The most frequent output, and how many there are. Of equally frequent ones the smallest hash, so that the reading does not
+/// depend on the order.
+pub fn most_frequent(hashes: &[u64]) -> (u64, u32) {
+    let mut counts: HashMap<u64, usize> = HashMap::new();
+    for hash in hashes {
+        *counts.entry(*hash).or_default() += 1;
+    }
+    let mode = counts.iter().max_by_key(|(hash, n)| (**n, std::cmp::Reverse(**hash))).map_or(0, |(hash, _)| *hash);
+    (mode, counts.len() as u32)
+}
+
 /// Reads the sets together: integers that vary are a race or a hardware fault, random data alone that varies is an order that is
 /// not fixed. Stable but different from what was verified is a rejection.
 pub fn read(sets: &[ReplayedSet<'_>]) -> ReplayReading {
@@ -49,13 +60,7 @@ pub fn read(sets: &[ReplayedSet<'_>]) -> ReplayReading {
             note(9, Status::Untested, Kind::NotReached, format!("{name} was not replayed"));
             continue;
         }
-        let mut counts: HashMap<u64, usize> = HashMap::new();
-        for hash in set.hashes {
-            *counts.entry(*hash).or_default() += 1;
-        }
-        // Ties go to the smaller hash, so that the reading does not depend on the map's order.
-        let mode = counts.iter().max_by_key(|(hash, n)| (**n, std::cmp::Reverse(**hash))).map_or(0, |(hash, _)| *hash);
-        let n_distinct = counts.len() as u32;
+        let (mode, n_distinct) = most_frequent(set.hashes);
         let n_deviating = set.hashes.iter().filter(|hash| **hash != mode).count();
         distinct = n_distinct.max(distinct);
         deviating += n_deviating as u32;
@@ -105,6 +110,12 @@ mod tests {
 
     fn set(family: Family, set: OperandSet, hashes: &[u64], expected: u64) -> ReplayedSet<'_> {
         ReplayedSet { family, set, hashes, expected: Some(expected) }
+    }
+
+    #[test]
+    fn the_most_frequent_output_does_not_depend_on_the_order() {
+        assert_eq!(most_frequent(&[7, 9, 7, 8, 7]), (7, 3));
+        assert_eq!(most_frequent(&[9, 8]), (8, 2));
     }
 
     fn kinds(sets: &[ReplayedSet<'_>]) -> (u32, u32, Status, Option<Kind>) {

@@ -2,7 +2,7 @@
 //! Records and runs; what an output means is [`super::judgement`]'s.
 
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::gpu::{Commands, DescriptorSets, GpuError};
 use crate::matrix::{Binding, Dtype, Role, local_name};
@@ -14,9 +14,11 @@ use crate::ops::{Case, Family, Fields, OperandSet, hash};
 use crate::verify::compare::Comparison;
 use crate::verify::difference::Difference;
 use crate::verify::reading::REQUIRED_AT_K;
+use crate::verify::replays::most_frequent;
 use crate::verify::{Kind, Status, Verdict, Weakening};
 
 use super::bundle::Candidate;
+use super::deviation::deviation;
 use super::harness::MAX_RECORDS;
 use super::judgement::{Judge, Seen};
 use super::pipelines::PipelineKey;
@@ -32,6 +34,9 @@ const SUBMIT_CAP_NS: f64 = 250e6;
 /// Whole outputs read back for one verdict at most: one would do to reject, and a first candidate needs three, or eight where
 /// the relatives have random operands too.
 const MAX_READ_BACK: usize = 10;
+/// Deviating outputs that say enough of how far they deviate, and how long to wait for them.
+const MAX_DEVIATING: usize = 25;
+const DEVIATION_LIMIT: Duration = Duration::from_secs(5);
 /// Dispatches in one sample at most.
 const MAX_BATCH: u32 = 4096;
 
@@ -656,11 +661,48 @@ impl Bench {
         replayed.replays = done as u32;
         replayed.distinct = reading.distinct;
         replayed.deviating = reading.deviating;
+        if reading.deviating > 0
+            && let Some([median, max]) = self.deviation(context, candidate, &hashes)?
+        {
+            replayed.deviation_median = Some(median);
+            replayed.deviation_max = Some(max);
+        }
         // Outputs that agree with each other and are wrong.
         if let Some(fault) = fault.filter(|_| replayed.verdict.is_admitted()) {
             replayed.verdict = fault;
         }
         Ok(replayed)
+    }
+
+    /// How far outputs that deviate are from the most frequent one, on the operands that deviated most often. Only hashes were
+    /// kept of the replays, so it is replayed once more, each output read back, until [`MAX_DEVIATING`] have deviated.
+    /// `None` if none does any more.
+    fn deviation(
+        &mut self,
+        context: &mut Context,
+        candidate: usize,
+        hashes: &[(Run, Vec<u64>)],
+    ) -> Result<Option<[f64; 2]>, Fatal> {
+        let n_deviating = |(_, hashes): &&(Run, Vec<u64>)| {
+            let mode = most_frequent(hashes).0;
+            hashes.iter().filter(|hash| **hash != mode).count()
+        };
+        let Some((run, hashes)) = hashes.iter().max_by_key(n_deviating) else { return Ok(None) };
+        let mode = most_frequent(hashes).0;
+        let (mut usual, mut deviating) = (None, Vec::new());
+        let began = Instant::now();
+        for _ in 0..hashes.len() {
+            if (usual.is_some() && deviating.len() >= MAX_DEVIATING) || began.elapsed() > DEVIATION_LIMIT {
+                break;
+            }
+            let (inspection, values) = self.read_back(context, candidate, *run)?;
+            if inspection.raw == mode {
+                usual.get_or_insert(values);
+            } else if deviating.len() < MAX_DEVIATING {
+                deviating.push(values);
+            }
+        }
+        Ok(usual.and_then(|usual| deviation(&usual, &deviating)))
     }
 }
 

@@ -16,6 +16,8 @@ mod clock;
 #[cfg(feature = "device")]
 mod constants;
 #[cfg(feature = "device")]
+mod deviation;
+#[cfg(feature = "device")]
 mod harness;
 #[cfg(feature = "device")]
 mod judgement;

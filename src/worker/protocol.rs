@@ -134,6 +134,8 @@ pub struct Replayed {
     pub distinct: u32,
     /// Replays that differ from the most frequent output.
     pub deviating: u32,
+    /// Of each deviating output its largest difference from the most frequent one, in an element; of those the median and the
+    /// largest. None where no output deviated again while it was watched.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub deviation_median: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
