@@ -62,6 +62,8 @@ pub struct Row {
     pub deviating: Option<u32>,
     pub deviation_median: Option<f64>,
     pub deviation_max: Option<f64>,
+    /// Of the replays, how many deviated in each state of the device: `cold 0/168, warm 0/168, loaded 2/164`.
+    pub arms: String,
     /// Largest |got - reference| over its bound, on random data.
     pub err_over_bound: Option<f64>,
     pub registers: Option<u32>,
@@ -146,6 +148,7 @@ pub(crate) mod tests {
             deviating: None,
             deviation_median: None,
             deviation_max: None,
+            arms: String::new(),
             err_over_bound: Some(0.0125),
             registers: None,
             spills: None,

@@ -20,7 +20,7 @@ use crate::verify::{Kind, Status, Verdict};
 const AXIS_PREFIX: &str = "axis_";
 
 /// Columns after the axes, in the order in which they are written. New ones go at the end.
-const TAIL: [&str; 38] = [
+const TAIL: [&str; 39] = [
     "local_x",
     "local_y",
     "local_z",
@@ -59,6 +59,7 @@ const TAIL: [&str; 38] = [
     "stage",
     "time_canary",
     "given",
+    "arms",
 ];
 
 /// Without these a row says nothing.
@@ -196,6 +197,7 @@ impl<W: io::Write> SheetWriter<W> {
         cells.text(&row.stage);
         cells.figure(row.time_canary);
         cells.text(&row.given);
+        cells.text(&row.arms);
         self.writer.write_byte_record(&cells.record)?;
         Ok(())
     }
@@ -403,6 +405,7 @@ impl Record<'_> {
             deviating: self.count("deviating")?,
             deviation_median: self.figure("deviation_median")?,
             deviation_max: self.figure("deviation_max")?,
+            arms: self.text("arms").to_string(),
             err_over_bound: self.figure("err_over_bound")?,
             registers: self.count("registers")?,
             spills: self.count("spills")?,

@@ -26,7 +26,7 @@ fn header_is_the_documented_one() {
         "case,c_in,c_out,kernel,variant,axis_storage,axis_tile,local_x,local_y,local_z,verdict,kind,culprit,detail,i1_hash,rounds,\
          timer,operands,time_ns,time_ns_lo,time_ns_hi,mad_ns,ratio,ratio_lo,ratio_hi,tie,holdout,gflops,gbps,roofline,replays,\
          distinct,deviating,deviation_median,deviation_max,err_over_bound,registers,spills,loads_per_fma,compile_ms,driver_ms,\
-         spirv_hash,stage,time_canary,given"
+         spirv_hash,stage,time_canary,given,arms"
     );
 }
 

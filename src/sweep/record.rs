@@ -3,6 +3,7 @@
 
 use indexmap::IndexSet;
 
+use crate::verify::replays::ArmCount;
 use crate::verify::{Kind, Status, Verdict};
 use crate::worker::protocol::{Replayed, Verified};
 
@@ -77,13 +78,14 @@ impl Record {
 }
 
 /// The replays of one finalist on one case.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReplayRecord {
     pub replays: u32,
     pub distinct: u32,
     pub deviating: u32,
     pub deviation_median: Option<f64>,
     pub deviation_max: Option<f64>,
+    pub arms: Vec<ArmCount>,
 }
 
 /// All records of a sweep, case-major.
@@ -164,6 +166,7 @@ impl Records {
             deviating: event.deviating,
             deviation_median: event.deviation_median,
             deviation_max: event.deviation_max,
+            arms: event.arms.clone(),
         });
         let at = self.replays.len() as u32;
         self.get_mut(event.case, event.candidate).replay = at;

@@ -19,6 +19,7 @@ use crate::results::{
     rfc3339,
 };
 use crate::stats;
+use crate::verify::replays::arms_text;
 
 /// Writes rows, provenance and facts below `results/<device>`.
 pub fn save(outcome: &Outcome, repeat: Repeat) -> Result<Saved, ResultsError> {
@@ -109,6 +110,7 @@ pub fn case_rows(state: &State, timer: &str, case: usize) -> Vec<Row> {
             deviating: replay.map(|r| r.deviating),
             deviation_median: replay.and_then(|r| r.deviation_median),
             deviation_max: replay.and_then(|r| r.deviation_max),
+            arms: replay.map(|r| arms_text(&r.arms)).unwrap_or_default(),
             err_over_bound: record.err_over_bound(),
             registers: record.registers(),
             spills: record.spills(),

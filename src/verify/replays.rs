@@ -3,8 +3,62 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Kind, Status, Verdict};
 use crate::ops::{Family, OperandSet, hash};
+
+/// What the device was doing before and during a replay: some faults show in one state alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arm {
+    /// It had idled.
+    Cold,
+    /// It had just computed.
+    Warm,
+    /// It moved memory beside.
+    Loaded,
+}
+
+impl Arm {
+    pub const ALL: [Arm; 3] = [Arm::Cold, Arm::Warm, Arm::Loaded];
+
+    /// The arm of a submission: all in turn, and each round begins with another.
+    pub fn of(submission: usize) -> Arm {
+        Arm::ALL[(submission + submission / 3) % 3]
+    }
+}
+
+/// The replays of one arm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArmCount {
+    pub arm: Arm,
+    pub replays: u32,
+    /// Those that differ from the most frequent output of their operand set, in whatever arm.
+    pub deviating: u32,
+}
+
+/// Counts each arm over all operand sets: of each its hashes, with the arm of every one.
+pub fn count_arms(sets: &[(&[u64], &[Arm])]) -> Vec<ArmCount> {
+    let of_arm = |arm: Arm| {
+        let mut count = ArmCount { arm, replays: 0, deviating: 0 };
+        for (hashes, arms) in sets {
+            let (mode, _) = most_frequent(hashes);
+            for (hash, _) in hashes.iter().zip(*arms).filter(|(_, own)| **own == arm) {
+                count.replays += 1;
+                count.deviating += u32::from(*hash != mode);
+            }
+        }
+        count
+    };
+    Arm::ALL.into_iter().map(of_arm).filter(|count| count.replays > 0).collect()
+}
+
+/// `cold 0/168, warm 0/168, loaded 2/164`: deviating of replays.
+pub fn arms_text(counts: &[ArmCount]) -> String {
+    let one = |c: &ArmCount| format!("{} {}/{}", format!("{:?}", c.arm).to_lowercase(), c.deviating, c.replays);
+    counts.iter().map(one).collect::<Vec<_>>().join(", ")
+}
 
 /// The outputs of one operand set, in the order they were replayed.
 #[derive(Debug, Clone)]
@@ -116,6 +170,21 @@ mod tests {
     fn the_most_frequent_output_does_not_depend_on_the_order() {
         assert_eq!(most_frequent(&[7, 9, 7, 8, 7]), (7, 3));
         assert_eq!(most_frequent(&[9, 8]), (8, 2));
+    }
+
+    #[test]
+    fn arms_are_counted_against_the_output_of_all_of_them() {
+        let turns: Vec<Arm> = (0..9).map(Arm::of).collect();
+        assert_eq!(turns[..3], Arm::ALL);
+        // Each arm is first in a round, and no round leaves one out.
+        for round in turns.chunks(3) {
+            assert!(Arm::ALL.iter().all(|arm| round.contains(arm)), "{round:?}");
+        }
+        assert_eq!(turns.iter().step_by(3).collect::<Vec<_>>(), [&Arm::Cold, &Arm::Warm, &Arm::Loaded]);
+        let one: (&[u64], &[Arm]) = (&[5, 5, 6, 5], &[Arm::Cold, Arm::Warm, Arm::Loaded, Arm::Loaded]);
+        let other: (&[u64], &[Arm]) = (&[8, 8, 8], &[Arm::Cold, Arm::Cold, Arm::Warm]);
+        assert_eq!(arms_text(&count_arms(&[one, other])), "cold 0/3, warm 0/2, loaded 1/2");
+        assert_eq!(count_arms(&[]), []);
     }
 
     fn kinds(sets: &[ReplayedSet<'_>]) -> (u32, u32, Status, Option<Kind>) {

@@ -14,7 +14,7 @@ use crate::ops::{Case, Family, Fields, OperandSet, hash};
 use crate::verify::compare::Comparison;
 use crate::verify::difference::Difference;
 use crate::verify::reading::REQUIRED_AT_K;
-use crate::verify::replays::most_frequent;
+use crate::verify::replays::{Arm, count_arms, most_frequent};
 use crate::verify::{Kind, Status, Verdict, Weakening};
 
 use super::bundle::Candidate;
@@ -34,6 +34,9 @@ const SUBMIT_CAP_NS: f64 = 250e6;
 /// Whole outputs read back for one verdict at most: one would do to reject, and a first candidate needs three, or eight where
 /// the relatives have random operands too.
 const MAX_READ_BACK: usize = 10;
+/// How long the device idles before a cold submission. Clocks take longer to fall all the way, but a sweep has thousands of
+/// finalists' replays.
+const COLD_IDLE: Duration = Duration::from_millis(5);
 /// Deviating outputs that say enough of how far they deviate, and how long to wait for them.
 const MAX_DEVIATING: usize = 25;
 const DEVIATION_LIMIT: Duration = Duration::from_secs(5);
@@ -318,6 +321,7 @@ impl Bench {
         context: &mut Context,
         candidate: usize,
         runs: &[Run],
+        arm: Arm,
         timed: Option<(Run, u32)>,
     ) -> Result<(Vec<Inspection>, Option<f64>), Fatal> {
         let mut dispatches = Vec::with_capacity(runs.len());
@@ -345,7 +349,7 @@ impl Bench {
                 }
                 let pipeline = lookup(&dispatch.key)?;
                 let how = (pipeline, dispatch.set, dispatch.groups);
-                self.sites[run.site].record_replay(commands, harness, &self.sets, run.operation, how, i);
+                self.sites[run.site].record_replay(commands, harness, &self.sets, run.operation, how, (i, arm));
             }
             if let Some((run, dispatch, batch)) = &timed {
                 commands.barrier();
@@ -400,7 +404,7 @@ impl Bench {
         runs.extend(again.iter().cycle().take(n_more));
         let timestamps = matches!(context.clock, super::clock::Clock::Timestamp { .. });
         let timed = again.first().map(|run| (*run, PROBE_BATCH)).filter(|_| timestamps);
-        let (inspections, mut time) = self.execute(context, candidate, &runs, timed)?;
+        let (inspections, mut time) = self.execute(context, candidate, &runs, Arm::Warm, timed)?;
         verified.checks = runs.len() as u32;
         if let Some(i) = runs.iter().position(|r| self.judge.is_i1_a(*r)) {
             verified.i1_hash = Some(hash::to_text(inspections[i].canonical));
@@ -519,7 +523,7 @@ impl Bench {
         candidate: usize,
         run: Run,
     ) -> Result<(Inspection, Vec<f32>), Fatal> {
-        let (again, _) = self.execute(context, candidate, &[run], None)?;
+        let (again, _) = self.execute(context, candidate, &[run], Arm::Warm, None)?;
         let output = &self.sites[run.site].output;
         let bytes = read_buffer(context, &mut self.commands, output.raw()).map_err(Fatal::device_failed)?;
         // A buffer's size is rounded up to whole words.
@@ -640,15 +644,23 @@ impl Bench {
         let one_ns = self.batch_ns(context, candidate, cycle[0], 1)?.0.max(1.0);
         // Filling and inspecting cost about as much as the dispatch itself, hence the 4.
         let per_submit = ((SUBMIT_CAP_NS / 4.0 / one_ns) as usize).clamp(cycle.len(), MAX_RECORDS);
+        // Each arm comes about three times.
+        let per_submit = per_submit.min((replays as usize).div_ceil(3 * Arm::ALL.len())).max(cycle.len());
         let mut hashes: Vec<(Run, Vec<u64>)> = cycle.iter().map(|run| (*run, Vec::new())).collect();
+        let mut arms: Vec<Vec<Arm>> = vec![Vec::new(); cycle.len()];
+        let mut n_submissions = 0;
         let mut fault = None;
         let mut done = 0;
         while done < replays as usize {
             let n = per_submit.min(replays as usize - done);
             let runs: Vec<Run> = (done..done + n).map(|i| cycle[i % cycle.len()]).collect();
-            let (inspections, _) = self.execute(context, candidate, &runs, None)?;
+            let arm = Arm::of(n_submissions);
+            n_submissions += 1;
+            self.bring_about(context, arm)?;
+            let (inspections, _) = self.execute(context, candidate, &runs, arm, None)?;
             for (i, inspection) in inspections.iter().enumerate() {
                 hashes[(done + i) % cycle.len()].1.push(inspection.raw);
+                arms[(done + i) % cycle.len()].push(arm);
             }
             if fault.is_none() {
                 let (verdict, _) = self.judge(context, candidate, &runs, &inspections, false)?;
@@ -661,6 +673,9 @@ impl Bench {
         replayed.replays = done as u32;
         replayed.distinct = reading.distinct;
         replayed.deviating = reading.deviating;
+        let by_arm: Vec<(&[u64], &[Arm])> =
+            hashes.iter().zip(&arms).map(|((_, hashes), arms)| (hashes.as_slice(), arms.as_slice())).collect();
+        replayed.arms = count_arms(&by_arm);
         if reading.deviating > 0
             && let Some([median, max]) = self.deviation(context, candidate, &hashes)?
         {
@@ -672,6 +687,20 @@ impl Bench {
             replayed.verdict = fault;
         }
         Ok(replayed)
+    }
+
+    /// What has to happen before a submission of an arm.
+    fn bring_about(&mut self, context: &mut Context, arm: Arm) -> Result<(), Fatal> {
+        match arm {
+            Arm::Cold => std::thread::sleep(COLD_IDLE),
+            Arm::Warm => {
+                let start = Instant::now();
+                context.harness.canary(&mut self.commands, &context.clock).map_err(Fatal::device_failed)?;
+                context.spent.device += start.elapsed();
+            }
+            Arm::Loaded => {}
+        }
+        Ok(())
     }
 
     /// How far outputs that deviate are from the most frequent one, on the operands that deviated most often. Only hashes were

@@ -339,6 +339,7 @@ impl<W: Write> Fake<'_, W> {
                     deviating: u32::from(unstable),
                     deviation_median: None,
                     deviation_max: None,
+                    arms: Vec::new(),
                     verdict,
                 }))?;
             }

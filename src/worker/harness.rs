@@ -222,6 +222,13 @@ impl Harness {
         })
     }
 
+    /// Moves memory for about as long as a canary takes, beside whatever is recorded next: no barrier follows.
+    pub fn record_load(&self, commands: &mut Commands) {
+        let push = words(&[self.bandwidth_words(), self.bandwidth.trip]);
+        commands.bind(&self.bandwidth.pipeline, &self.sets, self.bandwidth.set, &push);
+        commands.dispatch_bound([self.bandwidth.groups, 1, 1]);
+    }
+
     fn record_canary(&self, commands: &mut Commands, canary: &Canary, n_words: u32, slot: u32) {
         commands.barrier();
         commands.bind(&canary.pipeline, &self.sets, canary.set, &words(&[n_words, canary.trip]));

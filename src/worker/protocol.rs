@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gpu::Capabilities;
 use crate::verify::Verdict;
+use crate::verify::replays::ArmCount;
 
 /// Raised whenever an order or an event changes its meaning.
 pub const PROTOCOL_VERSION: u32 = 2;
@@ -140,6 +141,8 @@ pub struct Replayed {
     pub deviation_median: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub deviation_max: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub arms: Vec<ArmCount>,
     pub verdict: Verdict,
 }
 
@@ -172,6 +175,7 @@ impl Replayed {
             deviating: 0,
             deviation_median: None,
             deviation_max: None,
+            arms: Vec::new(),
             verdict,
         }
     }

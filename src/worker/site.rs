@@ -10,6 +10,7 @@ use crate::ops::case::Conv2dShape;
 use crate::ops::layout::{Allocation, GUARD_TILE, GuardSize, Lanes, LayoutError, POISON};
 use crate::ops::{Case, Family, Fields, Operands};
 use crate::verify::Weakening;
+use crate::verify::replays::Arm;
 
 use super::bench::BenchError;
 use super::constants;
@@ -273,7 +274,7 @@ impl Site {
         Ok(())
     }
 
-    /// Poison, dispatch, inspect: one replay of one operation, into a record.
+    /// Poison, dispatch, inspect: one replay of one operation, into a record. Of the arms only the load is recorded here.
     #[allow(clippy::too_many_arguments)]
     pub fn record_replay(
         &self,
@@ -282,12 +283,15 @@ impl Site {
         sets: &DescriptorSets,
         operation: usize,
         dispatch: (&Pipeline, usize, [u32; 3]),
-        record: usize,
+        (record, arm): (usize, Arm),
     ) {
         let (pipeline, set, groups) = dispatch;
         commands.barrier();
         self.output.record_poison(commands);
         commands.barrier();
+        if arm == Arm::Loaded {
+            harness.record_load(commands);
+        }
         commands.dispatch(pipeline, sets, set, &self.operations[operation].push, groups);
         commands.barrier();
         self.output.record_inspect(commands, harness, sets, record);

@@ -203,6 +203,7 @@ fn row(device: &str, case: &Case, variant: &str, facts: &VariantFacts, local: [u
         deviating: None,
         deviation_median: None,
         deviation_max: None,
+        arms: String::new(),
         err_over_bound: None,
         registers: Some(if value("tile") == "2x2x8" { 64 } else { 24 }),
         spills: None,
