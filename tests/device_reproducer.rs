@@ -67,7 +67,7 @@ fn a_rejection_is_written_down_and_found_again_from_its_folder_alone() {
     let shader = std::fs::read_to_string(folder.join("shader.comp")).unwrap();
     assert!(shader.contains("m / 2 * 2"), "the source as it was compiled");
     let (code, found) = lab.reproduce(&folder);
-    assert_eq!((code, &found["is_reproduced"]), (Some(1), &true.into()), "{found}");
+    assert_eq!((code, &found["fate"]), (Some(1), &"reproduced".into()), "{found}");
     assert_eq!(found["here"]["verdict"], found["reproducer"]["found"]["verdict"]);
     assert_eq!(found["here"]["verdict"]["kind"], "structure");
     assert_eq!(found["reproducer"]["found"]["culprit"], "tile=4x8");
@@ -87,7 +87,8 @@ fn a_rejection_is_written_down_and_found_again_from_its_folder_alone() {
     let own = found["reproducer"]["candidate"].as_str().unwrap();
     std::fs::write(&reproducer, text.replace(own, "matmul_f32_1x4_4@8x8x1")).unwrap();
     let (code, healthy) = lab.reproduce(&folder);
-    assert_eq!((code, &healthy["is_reproduced"]), (Some(0), &false.into()), "{healthy}");
+    assert_eq!((code, &healthy["fate"]), (Some(0), &"right_here".into()), "{healthy}");
+    assert!(!place.join("wrong_elements.csv").exists(), "those of the run before are gone");
     assert_eq!(healthy["here"]["verdict"]["status"], "admitted");
 }
 

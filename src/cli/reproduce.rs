@@ -10,9 +10,10 @@ use super::print;
 use super::{Common, Failure, Format};
 use crate::exit;
 use crate::sweep::progress::Progress;
-use crate::sweep::reproducer::{self, Finding, ReproducerError, Reproduction, WRONG_ELEMENTS_FILE};
+use crate::sweep::reproducer::{self, Fate, Finding, ReproducerError, Reproduction, WRONG_ELEMENTS_FILE};
 use crate::sweep::session::Options;
 use crate::sweep::supervisor::{Patience, WorkerProgram};
+use crate::worker::bundle::BundleError;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -58,14 +59,18 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         }
         Format::Text | Format::Md => print(&text(&reproduction))?,
     };
-    Ok(if reproduction.is_reproduced { exit::FOUND } else { exit::OK })
+    Ok(match reproduction.fate {
+        Fate::Reproduced | Fate::WrongOtherwise => exit::FOUND,
+        Fate::RightHere => exit::OK,
+        Fate::NotTried => exit::NOTHING_ADMITTED,
+    })
 }
 
 fn failure(error: ReproducerError, is_stopped: bool) -> Failure {
     let code = match &error {
         _ if is_stopped => exit::INTERRUPTED,
         ReproducerError::Sweep(e) => e.exit_code(),
-        ReproducerError::Write { .. } => exit::SYSTEM,
+        ReproducerError::Write { .. } | ReproducerError::Bundle(BundleError::Write { .. }) => exit::SYSTEM,
         ReproducerError::Ended(_) => exit::DEVICE_FAILED,
         _ => exit::INPUT,
     };
@@ -73,7 +78,7 @@ fn failure(error: ReproducerError, is_stopped: bool) -> Failure {
 }
 
 fn text(reproduction: &Reproduction) -> String {
-    let Reproduction { reproducer, here, is_reproduced, folder, n_wrong_elements } = reproduction;
+    let Reproduction { reproducer, here, fate, folder, n_wrong_elements } = reproduction;
     let mut table = Table::new();
     table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(80).set_header(["", "device and driver", "verdict"]);
@@ -85,9 +90,14 @@ fn text(reproduction: &Reproduction) -> String {
     }
     let head = format!("{} on {}\n{table}\n", reproducer.candidate, reproducer.case);
     let elements = match n_wrong_elements {
-        0 => format!("no wrong elements were read back; the verdict is in\n  {}", folder.display()),
-        n => format!("{n} wrong elements, expected and got:\n  {}", folder.join(WRONG_ELEMENTS_FILE).display()),
+        0 => format!("no wrong elements were listed; the verdict is in\n  {}", folder.display()),
+        n => format!("{n} rows of wrong elements, expected and got:\n  {}", folder.join(WRONG_ELEMENTS_FILE).display()),
     };
-    let end = if *is_reproduced { "reproduced" } else { "not reproduced on this device" };
+    let end = match fate {
+        Fate::Reproduced => "reproduced",
+        Fate::WrongOtherwise => "wrong here too, in another way",
+        Fate::RightHere => "not reproduced: right on this device",
+        Fate::NotTried => "not tried: this device cannot run it, or a check did not run",
+    };
     format!("{head}{elements}\n{end}\n")
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::blame;
 use super::restriction::{RestrictionError, restrict};
 use super::session::{self, Ending, Options, Outcome, SweepError, Watch};
-use super::state::State;
+use super::state::{ELSEWHERE, State};
 use crate::beside;
 use crate::matrix::{Variant, local_name};
 use crate::results::device_folder;
@@ -27,7 +27,7 @@ pub const WRONG_ELEMENTS_FILE: &str = "wrong_elements.csv";
 const SCHEMA: u32 = 1;
 /// Faults of one sweep that are worth a folder each.
 const MAX_FOLDERS: usize = 16;
-/// Timing decides nothing here: as few rounds as there may be.
+/// Times are not wanted: as few rounds as there may be.
 const ROUNDS: u32 = 6;
 const SAMPLE_NS: u64 = 200_000;
 
@@ -82,13 +82,39 @@ pub struct Reproducer {
     pub found: Finding,
 }
 
+/// What a finding here is beside the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// The same verdict, with the same kind.
+    Reproduced,
+    /// Rejected or unstable, but of another kind.
+    WrongOtherwise,
+    /// Admitted.
+    RightHere,
+    /// The device cannot run it, or a check did not run: nothing is known.
+    NotTried,
+}
+
+impl Fate {
+    fn of(found: &Verdict, here: &Verdict) -> Fate {
+        match here.status {
+            Status::Rejected | Status::Unstable if (here.status, here.kind) == (found.status, found.kind) => {
+                Fate::Reproduced
+            }
+            Status::Rejected | Status::Unstable => Fate::WrongOtherwise,
+            Status::Admitted => Fate::RightHere,
+            Status::Inapplicable | Status::Untested => Fate::NotTried,
+        }
+    }
+}
+
 /// What came of running a reproducer here.
 #[derive(Debug, Clone, Serialize)]
 pub struct Reproduction {
     pub reproducer: Reproducer,
     pub here: Finding,
-    /// Whether the candidate is wrong or unstable here too.
-    pub is_reproduced: bool,
+    pub fate: Fate,
     /// Where `finding.yaml` is, and `wrong_elements.csv` if there were any.
     pub folder: PathBuf,
     pub n_wrong_elements: usize,
@@ -117,9 +143,18 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), ReproducerError> {
     beside::write(path, bytes).map_err(|source| ReproducerError::Write { path: path.to_path_buf(), source })
 }
 
+fn remove(path: &Path) -> Result<(), ReproducerError> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(ReproducerError::Write { path: path.to_path_buf(), source: e })
+        }
+        _ => Ok(()),
+    }
+}
+
 fn write_yaml<T: Serialize>(path: &Path, value: &T) -> Result<(), ReproducerError> {
     let text = serde_saphyr::to_string(value)
-        .map_err(|e| ReproducerError::Parse { path: path.to_path_buf(), message: e.to_string() })?;
+        .map_err(|e| ReproducerError::Write { path: path.to_path_buf(), source: std::io::Error::other(e) })?;
     write(path, text.as_bytes())
 }
 
@@ -129,7 +164,12 @@ fn faults(state: &State) -> Vec<(usize, usize, Option<String>)> {
     let mut found = Vec::new();
     for case in 0..state.records.n_cases() {
         for (given, members) in state.members.iter().enumerate() {
-            let is_bad = |c: &&u32| state.records.get(case, **c as usize).status.is_some_and(is_bad);
+            // A finalist that fails on one case is condemned on all: only where it was seen does it show again.
+            let is_bad = |c: &&u32| {
+                let record = state.records.get(case, **c as usize);
+                let is_condemned = state.records.detail(record).starts_with(ELSEWHERE);
+                record.status.is_some_and(is_bad) && !is_condemned
+            };
             if !members.iter().any(|c| is_bad(&c)) {
                 continue;
             }
@@ -172,7 +212,8 @@ pub fn write_all(
         part.rules.max_rounds = ROUNDS;
         part.rules.sample_ns = SAMPLE_NS;
         part.rules.wall_s = None;
-        // An incumbent is always among the finalists, and so replayed, however slow it is.
+        // An incumbent is among the finalists, after the reference, and so replayed, however slow it is.
+        part.rules.max_finalists = part.rules.max_finalists.max(2);
         for class in &mut part.given {
             let own = part.candidates.iter().position(|c| {
                 let variant = &part.variants[c.variant].variant;
@@ -181,6 +222,10 @@ pub fn write_all(
             class.incumbents = own.map(|own| (id.clone(), own)).into_iter().collect();
         }
         let variant = &manifest.variants[manifest.candidates[*candidate].variant];
+        // What is there of an earlier run must not be taken for this one's: a folder without `reproducer.yaml` is not whole.
+        for stale in [FILE, SHADER_FILE] {
+            remove(&folder.join(stale))?;
+        }
         let source = glsl(&variant.variant);
         if let Some(source) = &source {
             write(&folder.join(SHADER_FILE), source.as_bytes())?;
@@ -220,6 +265,33 @@ pub fn load(folder: &Path) -> Result<Reproducer, ReproducerError> {
     Ok(reproducer)
 }
 
+/// Copies the candidate's own rows of a list of wrong elements, and counts them: the reference may be wrong here, too.
+fn keep_own(listed: &Path, candidate: &str, to: &Path) -> Result<usize, ReproducerError> {
+    let failed = |path: &Path| {
+        let path = path.to_path_buf();
+        move |e: csv::Error| ReproducerError::Write { path, source: e.into() }
+    };
+    if !listed.exists() {
+        return Ok(0);
+    }
+    let mut rows = csv::Reader::from_path(listed).map_err(failed(listed))?;
+    let mut out = csv::Writer::from_writer(Vec::new());
+    out.write_record(rows.headers().map_err(failed(listed))?).map_err(failed(to))?;
+    let mut n_own = 0;
+    for row in rows.records() {
+        let row = row.map_err(failed(listed))?;
+        if row.get(0) == Some(candidate) {
+            out.write_record(&row).map_err(failed(to))?;
+            n_own += 1;
+        }
+    }
+    let bytes = out.into_inner().map_err(|e| failed(to)(e.into_error().into()))?;
+    if n_own > 0 {
+        write(to, &bytes)?;
+    }
+    Ok(n_own)
+}
+
 /// Runs a reproducer on a device, and writes what was found below its folder: `<device>/finding.yaml` and
 /// `<device>/wrong_elements.csv`. `options.out` holds what is needed on the way.
 ///
@@ -252,18 +324,14 @@ pub fn reproduce(folder: &Path, options: &Options, watch: &mut dyn Watch) -> Res
     let here = finding(&outcome, case, candidate, None);
     let place = folder.join(device_folder(&outcome.header.device));
     write_yaml(&place.join(FINDING_FILE), &here)?;
-    // The reference may be wrong here, too: only the candidate's own elements are asked for.
-    let text = std::fs::read_to_string(&listed).unwrap_or_default();
-    let own: Vec<&str> = text.lines().skip(1).filter(|row| row.starts_with(&reproducer.candidate)).collect();
-    if !own.is_empty() {
-        let rows = text.lines().take(1).chain(own.iter().copied());
-        write(&place.join(WRONG_ELEMENTS_FILE), (rows.collect::<Vec<_>>().join("\n") + "\n").as_bytes())?;
-    }
+    let place_of_elements = place.join(WRONG_ELEMENTS_FILE);
+    remove(&place_of_elements)?;
+    let n_wrong_elements = keep_own(&listed, &reproducer.candidate, &place_of_elements)?;
     Ok(Reproduction {
-        is_reproduced: is_bad(here.verdict.status),
+        fate: Fate::of(&reproducer.found.verdict, &here.verdict),
         here,
         folder: place,
-        n_wrong_elements: own.len(),
+        n_wrong_elements,
         reproducer,
     })
 }

@@ -14,6 +14,8 @@ use crate::matrix::local_name;
 use crate::verify::{Kind, Status, Verdict};
 use crate::worker::bundle::Manifest;
 
+/// How the detail of a finalist begins that failed on another case.
+pub const ELSEWHERE: &str = "on case ";
 /// Candidates in one verify order: few enough that a stop or a death costs little.
 const VERIFY_CHUNK: usize = 64;
 /// A worker that dies this often in a row with no candidate in flight will not be mended by another one.
@@ -478,7 +480,7 @@ impl State {
             if case == at {
                 self.condemn(case, candidate, verdict);
             } else if self.records.get(case, candidate).is_admitted() {
-                let detail = format!("on case {id}: {}", verdict.detail);
+                let detail = format!("{ELSEWHERE}{id}: {}", verdict.detail);
                 self.records.set_verdict(case, candidate, &Verdict { detail, ..verdict.clone() });
             }
         }

@@ -119,6 +119,8 @@ impl Candidate<'_> {
 pub struct Board<'a> {
     pub points: Vec<Point>,
     pub candidates: Vec<Candidate<'a>>,
+    /// Indices of the candidates that are confirmed on any point: the only ones to pick from, a few of thousands.
+    pub confirmed: Vec<usize>,
     pub denied: Vec<Denied>,
     /// Logarithm of the ratio within which two candidates are a tie.
     pub log_tie: f64,
@@ -213,7 +215,16 @@ impl<'a> Board<'a> {
         }
         let mut all: Vec<Option<Point>> = points.into_iter().map(Some).collect();
         let points = keep.iter().filter_map(|p| all[*p].take()).collect();
-        Ok(Self { points, candidates, denied: denied(sources, denials), log_tie: tie.max(0.0).ln_1p(), unserved })
+        let is_confirmed = |i: &usize| !candidates[*i].denied && candidates[*i].proofs.iter().any(Proof::confirmed);
+        let confirmed = (0..candidates.len()).filter(is_confirmed).collect();
+        Ok(Self {
+            points,
+            candidates,
+            confirmed,
+            denied: denied(sources, denials),
+            log_tie: tie.max(0.0).ln_1p(),
+            unserved,
+        })
     }
 
     pub fn all_points(&self) -> Vec<usize> {

@@ -90,13 +90,13 @@ impl Plan {
     }
 }
 
-/// The candidates of `pack` that are confirmed on all `points`, best first, those not timed everywhere last.
+/// The candidates of `pack` that are confirmed on all `points` (one at least), best first, those not timed everywhere last.
 pub fn ranking(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[usize]) -> Vec<usize> {
     let confirmed = |i: &usize| {
         let candidate = &board.candidates[*i];
         candidate.confirmed_on(points) && candidate.pack() == *pack
     };
-    let mut ranked: Vec<usize> = (0..board.candidates.len()).filter(confirmed).collect();
+    let mut ranked: Vec<usize> = board.confirmed.iter().copied().filter(confirmed).collect();
     let mean = |i: usize| board.candidates[i].mean_log_regret(points).unwrap_or(f64::INFINITY);
     ranked.sort_by(|a, b| mean(*a).total_cmp(&mean(*b)).then(a.cmp(b)));
     ranked
