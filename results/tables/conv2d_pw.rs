@@ -236,23 +236,57 @@ fn dispatch(row: &'static Row, device: &Device, case: &Case) -> Option<Pick> {
 #[rustfmt::skip]
 pub static ROWS: &[Row] = &[
     Row { variant: "conv2d_pw_f16_buf_f16_buf_1x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [16, 4, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "5f5d1b6ea61145da" },
+    Row { variant: "conv2d_pw_f16_buf_f16_buf_1x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "5f5d1b6ea61145da" },
+    Row { variant: "conv2d_pw_f16_buf_f16_buf_1x1x4_flat_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "1860158efd29524f" },
+    Row { variant: "conv2d_pw_f16_buf_f16_buf_4x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "4x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "751869196d4e51d8" },
+    Row { variant: "conv2d_pw_f16_buf_f16_buf_4x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "4x1x4"), ("weights", "buf")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "751869196d4e51d8" },
+    Row { variant: "conv2d_pw_f16_buf_f16_buf_4x2x8_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "4x2x8"), ("weights", "buf")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "76c1e9fa94b9da43" },
     Row { variant: "conv2d_pw_f16_buf_f16_buf_4x2x8_flat_8_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "8"), ("pixels", "flat"), ("tile", "4x2x8"), ("weights", "buf")], local: [16, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15, 8], per: 8 }], &[Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "86995fadc64e34c8" },
+    Row { variant: "conv2d_pw_f16_buf_f16_tex2d_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "7df9739f2f093e60" },
     Row { variant: "conv2d_pw_f16_buf_f16_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "5ee22028482fbc00" },
     Row { variant: "conv2d_pw_f16_buf_f16_tex2d_4x1x4_block_8_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "8"), ("pixels", "block"), ("tile", "4x1x4"), ("weights", "tex2d")], local: [32, 4, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "41568f1bc63cc0a0" },
     Row { variant: "conv2d_pw_f16_buf_f32_buf_1x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [64, 1, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "aa6c8ebb1a955d4b" },
+    Row { variant: "conv2d_pw_f16_buf_f32_tex2d_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "e4e1bad61dce6126" },
+    Row { variant: "conv2d_pw_f16_buf_f32_tex2d_1x1x4_block_8_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "8"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "fea64ab60991a448" },
     Row { variant: "conv2d_pw_f16_buf_f32_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "e3235f4d95fa9e80" },
+    Row { variant: "conv2d_pw_f16_buf_f32_tex2d_2x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "2x1x4"), ("weights", "tex2d")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 2 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "aaf7daa12bdab157" },
+    Row { variant: "conv2d_pw_f16_buf_f32_tex2d_4x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "4x1x4"), ("weights", "tex2d")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "75f8e912659caccc" },
     Row { variant: "conv2d_pw_f16_buf_f32_tex2d_4x2x8_flat_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "flat"), ("tile", "4x2x8"), ("weights", "tex2d")], local: [32, 4, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15, 8], per: 8 }], &[Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "881880bd94171295" },
+    Row { variant: "conv2d_pw_f16_tex3d_f16_buf_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "3981d5fa5954de3b" },
+    Row { variant: "conv2d_pw_f16_tex3d_f16_buf_1x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [16, 4, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "b4f6382b99d30b87" },
+    Row { variant: "conv2d_pw_f16_tex3d_f16_buf_1x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "b4f6382b99d30b87" },
     Row { variant: "conv2d_pw_f16_tex3d_f16_buf_1x1x4_flat_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "buf")], local: [16, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "a4069f38ead50508" },
+    Row { variant: "conv2d_pw_f16_tex3d_f16_buf_2x1x4_flat_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "flat"), ("tile", "2x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 2 }], &[Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "d03bff83ed2afeac" },
+    Row { variant: "conv2d_pw_f16_tex3d_f16_buf_2x2x8_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "2x2x8"), ("weights", "buf")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 2 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "55bd0740458b06f9" },
     Row { variant: "conv2d_pw_f16_tex3d_f16_buf_4x1x4_flat_4_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "4"), ("pixels", "flat"), ("tile", "4x1x4"), ("weights", "buf")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 4 }], &[Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "3f9b3181a4343133" },
     Row { variant: "conv2d_pw_f16_tex3d_f16_buf_4x2x8_block_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "block"), ("tile", "4x2x8"), ("weights", "buf")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "d6147da23ee903a5" },
     Row { variant: "conv2d_pw_f16_tex3d_f16_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "dbd3b4e74dff81d7" },
+    Row { variant: "conv2d_pw_f16_tex3d_f32_buf_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "da2c095003f3f2ee" },
+    Row { variant: "conv2d_pw_f16_tex3d_f32_buf_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "da2c095003f3f2ee" },
+    Row { variant: "conv2d_pw_f16_tex3d_f32_buf_2x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "2x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 2 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "2969e134dfc6ae29" },
+    Row { variant: "conv2d_pw_f16_tex3d_f32_buf_2x2x8_block_4_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "4"), ("pixels", "block"), ("tile", "2x2x8"), ("weights", "buf")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 2 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "478cbfa0dd05dd1d" },
+    Row { variant: "conv2d_pw_f16_tex3d_f32_buf_2x2x8_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "2x2x8"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 2 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "37b761d2b703d738" },
+    Row { variant: "conv2d_pw_f16_tex3d_f32_buf_4x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "4x1x4"), ("weights", "buf")], local: [8, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "d304dd33e783fe8e" },
     Row { variant: "conv2d_pw_f16_tex3d_f32_buf_4x2x8_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "4x2x8"), ("weights", "buf")], local: [32, 2, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "cd9337c7f3f4f1e5" },
     Row { variant: "conv2d_pw_f16_tex3d_f32_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "7741f9736d0e0b44" },
+    Row { variant: "conv2d_pw_f32_buf_f32_buf_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "e57da0de1d6ca5e9" },
+    Row { variant: "conv2d_pw_f32_buf_f32_buf_1x1x4_block_8_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "8"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "fe8a0cd9cd2550ee" },
+    Row { variant: "conv2d_pw_f32_buf_f32_buf_2x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "2x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 2 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "80dbd52a40a7f436" },
     Row { variant: "conv2d_pw_f32_buf_f32_buf_2x2x8_flat_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "flat"), ("tile", "2x2x8"), ("weights", "buf")], local: [64, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15, 8], per: 4 }], &[Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "35ecd8bc89325f16" },
+    Row { variant: "conv2d_pw_f32_buf_f32_buf_4x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "4x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "3bd539cefab8169a" },
+    Row { variant: "conv2d_pw_f32_buf_f32_buf_4x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "4x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "d2144256dc272be8" },
     Row { variant: "conv2d_pw_f32_buf_f32_tex2d_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "dfebf1e66f4521fa" },
     Row { variant: "conv2d_pw_f32_buf_f32_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "070977388a4f2f91" },
+    Row { variant: "conv2d_pw_f32_buf_f32_tex2d_2x1x4_block_8_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "8"), ("pixels", "block"), ("tile", "2x1x4"), ("weights", "tex2d")], local: [32, 2, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 2 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "9bc7eec41f4aa557" },
     Row { variant: "conv2d_pw_f32_buf_f32_tex2d_2x2x8_flat_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "flat"), ("tile", "2x2x8"), ("weights", "tex2d")], local: [32, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15, 8], per: 4 }], &[Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "df9ac3945d70608c" },
+    Row { variant: "conv2d_pw_f32_tex3d_f32_buf_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "07fcaeb08431ffc4" },
+    Row { variant: "conv2d_pw_f32_tex3d_f32_buf_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "07fcaeb08431ffc4" },
+    Row { variant: "conv2d_pw_f32_tex3d_f32_buf_1x1x4_flat_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "buf")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "39bd188db5a3a6f4" },
+    Row { variant: "conv2d_pw_f32_tex3d_f32_buf_2x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "2x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 2 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "b98fcf7810a33cee" },
+    Row { variant: "conv2d_pw_f32_tex3d_f32_buf_4x1x4_flat_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "flat"), ("tile", "4x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 4 }], &[Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "a20a45abc603a9eb" },
+    Row { variant: "conv2d_pw_f32_tex3d_f32_buf_4x2x8_block_8_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "8"), ("pixels", "block"), ("tile", "4x2x8"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "66d56e7d432f37f2" },
     Row { variant: "conv2d_pw_f32_tex3d_f32_tex2d_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [16, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "ddb35d76c201a552" },
+    Row { variant: "conv2d_pw_f32_tex3d_f32_tex2d_1x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "9740d7c9e5b9a576" },
     Row { variant: "conv2d_pw_f32_tex3d_f32_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "c233d375dff190ab" },
     Row { variant: "conv2d_pw_f32_tex3d_f32_tex2d_4x2x8_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "4x2x8"), ("weights", "tex2d")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "dcdd8a19cfda6e79" },
     Row { variant: "conv2d_pw_f32_tex3d_f32_tex2d_4x2x8_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "4x2x8"), ("weights", "tex2d")], local: [8, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &[], spirv_hash: "dcdd8a19cfda6e79" },
@@ -262,118 +296,212 @@ pub static ROWS: &[Row] = &[
 static SECTIONS: &[Section] = &[
     Section { class: "any", given: ["f16", "buf", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 2 },
+        ], fallback: 8 },
     ] },
     Section { class: "any", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 5 },
+        ], fallback: 13 },
     ] },
     Section { class: "any", given: ["f16", "tex3d", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 10 },
+        ], fallback: 25 },
     ] },
     Section { class: "any", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 12 },
+        ], fallback: 33 },
     ] },
     Section { class: "any", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 15 },
+        ], fallback: 41 },
     ] },
     Section { class: "any", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 18 },
+        ], fallback: 52 },
     ] },
     Section { class: "google", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 15 },
+        ], fallback: 41 },
     ] },
     Section { class: "google", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 18 },
+        ], fallback: 52 },
     ] },
     Section { class: "lavapipe", given: ["f16", "buf", "f16"], packs: &[
         Pack { when: &[Condition { product: &[2], at_least: true, bound: 25 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 17 }], row: 1, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 17 }], row: 6, spares: &[] },
             Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 17 }], row: 0, spares: &[] },
         ], fallback: 0 },
         Pack { when: &[Condition { product: &[2], at_least: false, bound: 25 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[], row: 3, spares: &[] },
-        ], fallback: 2 },
+            Rule { when: &[], row: 9, spares: &[] },
+        ], fallback: 8 },
     ] },
     Section { class: "lavapipe", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[Condition { product: &[3], at_least: true, bound: 21 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[], row: 6, spares: &[] },
-        ], fallback: 5 },
+            Rule { when: &[], row: 16, spares: &[] },
+        ], fallback: 13 },
         Pack { when: &[Condition { product: &[3], at_least: false, bound: 21 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[], row: 4, spares: &[] },
-        ], fallback: 4 },
+            Rule { when: &[], row: 10, spares: &[] },
+        ], fallback: 10 },
     ] },
     Section { class: "lavapipe", given: ["f16", "tex3d", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 129 }], row: 9, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }, Condition { product: &[15, 8, 1], at_least: false, bound: 129 }], row: 8, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 7, spares: &[] },
-        ], fallback: 8 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 129 }], row: 24, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }, Condition { product: &[15, 8, 1], at_least: false, bound: 129 }], row: 23, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 20, spares: &[] },
+        ], fallback: 23 },
     ] },
     Section { class: "lavapipe", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[Condition { product: &[3], at_least: true, bound: 21 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[], row: 11, spares: &[] },
-        ], fallback: 11 },
+            Rule { when: &[], row: 32, spares: &[] },
+        ], fallback: 32 },
         Pack { when: &[Condition { product: &[3], at_least: false, bound: 21 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[], row: 12, spares: &[] },
-        ], fallback: 12 },
+            Rule { when: &[], row: 33, spares: &[] },
+        ], fallback: 33 },
     ] },
     Section { class: "lavapipe", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[Condition { product: &[2], at_least: true, bound: 25 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 17 }], row: 16, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 17 }], row: 14, spares: &[] },
-        ], fallback: 15 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 17 }], row: 43, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 17 }], row: 40, spares: &[] },
+        ], fallback: 41 },
         Pack { when: &[Condition { product: &[2], at_least: false, bound: 25 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[], row: 13, spares: &[] },
-        ], fallback: 13 },
+            Rule { when: &[], row: 37, spares: &[] },
+        ], fallback: 37 },
     ] },
     Section { class: "lavapipe", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 20, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 17, spares: &[] },
-        ], fallback: 18 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 54, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 50, spares: &[] },
+        ], fallback: 52 },
     ] },
     Section { class: "mesa", given: ["f16", "buf", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 2 },
+        ], fallback: 8 },
     ] },
     Section { class: "mesa", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 5 },
+        ], fallback: 13 },
     ] },
     Section { class: "mesa", given: ["f16", "tex3d", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 10 },
+        ], fallback: 25 },
     ] },
     Section { class: "mesa", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 12 },
+        ], fallback: 33 },
     ] },
     Section { class: "mesa", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 15 },
+        ], fallback: 41 },
     ] },
     Section { class: "mesa", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 18 },
+        ], fallback: 52 },
+    ] },
+    Section { class: "nvidia", given: ["f16", "buf", "f16"], packs: &[
+        Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
+        ], fallback: 8 },
+    ] },
+    Section { class: "nvidia", given: ["f16", "buf", "f32"], packs: &[
+        Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
+        ], fallback: 13 },
+    ] },
+    Section { class: "nvidia", given: ["f16", "tex3d", "f16"], packs: &[
+        Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
+        ], fallback: 25 },
+    ] },
+    Section { class: "nvidia", given: ["f16", "tex3d", "f32"], packs: &[
+        Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
+        ], fallback: 33 },
+    ] },
+    Section { class: "nvidia", given: ["f32", "buf", "f32"], packs: &[
+        Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
+        ], fallback: 41 },
+    ] },
+    Section { class: "nvidia", given: ["f32", "tex3d", "f32"], packs: &[
+        Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
+        ], fallback: 52 },
+    ] },
+    Section { class: "nvidia-hopper", given: ["f16", "buf", "f16"], packs: &[
+        Pack { when: &[Condition { product: &[2], at_least: true, bound: 472 }], values: &[("weights", "tex2d")], rules: &[
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 769 }], row: 8, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 769 }], row: 7, spares: &[] },
+        ], fallback: 8 },
+        Pack { when: &[Condition { product: &[2], at_least: false, bound: 472 }], values: &[("weights", "buf")], rules: &[
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 56 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 344065 }, Condition { product: &[15, 8, 1], at_least: true, bound: 897 }], row: 4, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 56 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 344065 }, Condition { product: &[15, 8, 1], at_least: false, bound: 897 }], row: 3, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 56 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 344065 }], row: 5, spares: &[] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: false, bound: 344065 }], row: 2, spares: &[] },
+        ], fallback: 1 },
+    ] },
+    Section { class: "nvidia-hopper", given: ["f16", "buf", "f32"], packs: &[
+        Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 1403 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }], row: 14, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 1403 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }], row: 15, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }], row: 14, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1569 }], row: 11, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1569 }], row: 12, spares: &[] },
+        ], fallback: 13 },
+    ] },
+    Section { class: "nvidia-hopper", given: ["f16", "tex3d", "f16"], packs: &[
+        Pack { when: &[], values: &[("weights", "buf")], rules: &[
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 79 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }], row: 21, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 79 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }], row: 22, spares: &[] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 17, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }], row: 17, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1569 }], row: 18, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1569 }], row: 19, spares: &[] },
+        ], fallback: 17 },
+    ] },
+    Section { class: "nvidia-hopper", given: ["f16", "tex3d", "f32"], packs: &[
+        Pack { when: &[], values: &[("weights", "buf")], rules: &[
+            Rule { when: &[Condition { product: &[2, 3], at_least: true, bound: 6145 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 1816187 }], row: 30, spares: &[] },
+            Rule { when: &[Condition { product: &[2, 3], at_least: false, bound: 6145 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 1816187 }], row: 29, spares: &[] },
+            Rule { when: &[Condition { product: &[2], at_least: true, bound: 222 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 561855 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 1816187 }], row: 31, spares: &[28] },
+            Rule { when: &[Condition { product: &[2], at_least: false, bound: 222 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 561855 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 1816187 }], row: 30, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 859 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: true, bound: 85 }], row: 28, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 859 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: false, bound: 85 }], row: 27, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 859 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1793 }], row: 27, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 859 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1793 }], row: 26, spares: &[] },
+        ], fallback: 27 },
+    ] },
+    Section { class: "nvidia-hopper", given: ["f32", "buf", "f32"], packs: &[
+        Pack { when: &[Condition { product: &[3], at_least: true, bound: 26 }], values: &[("weights", "buf")], rules: &[
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }, Condition { product: &[15, 8, 1], at_least: true, bound: 2049 }], row: 38, spares: &[] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }, Condition { product: &[15, 8, 1], at_least: false, bound: 2049 }], row: 39, spares: &[] },
+            Rule { when: &[Condition { product: &[2], at_least: true, bound: 51 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 165467 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 36, spares: &[] },
+            Rule { when: &[Condition { product: &[2], at_least: false, bound: 51 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 165467 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 35, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 35, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 30 }, Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 34, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 30 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 35, spares: &[] },
+        ], fallback: 36 },
+        Pack { when: &[Condition { product: &[3], at_least: false, bound: 26 }], values: &[("weights", "tex2d")], rules: &[
+            Rule { when: &[], row: 42, spares: &[] },
+        ], fallback: 41 },
+    ] },
+    Section { class: "nvidia-hopper", given: ["f32", "tex3d", "f32"], packs: &[
+        Pack { when: &[Condition { product: &[2, 3], at_least: true, bound: 2576 }], values: &[("weights", "buf")], rules: &[
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 1284239 }, Condition { product: &[15, 8, 1], at_least: true, bound: 3585 }], row: 49, spares: &[] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: false, bound: 1284239 }, Condition { product: &[15, 8, 1], at_least: true, bound: 3585 }], row: 48, spares: &[] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: false, bound: 3585 }], row: 48, spares: &[] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: false, bound: 3585 }], row: 46, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 859 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 3585 }], row: 45, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 859 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 3585 }], row: 44, spares: &[] },
+        ], fallback: 47 },
+        Pack { when: &[Condition { product: &[2, 3], at_least: false, bound: 2576 }], values: &[("weights", "tex2d")], rules: &[
+            Rule { when: &[], row: 51, spares: &[] },
+        ], fallback: 52 },
     ] },
     Section { class: "swiftshader", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 16, spares: &[14] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 14, spares: &[] },
-        ], fallback: 15 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 43, spares: &[40] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 40, spares: &[] },
+        ], fallback: 41 },
     ] },
     Section { class: "swiftshader", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 19, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 17, spares: &[] },
-        ], fallback: 18 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 53, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 50, spares: &[] },
+        ], fallback: 52 },
     ] },
 ];
 

@@ -1,0 +1,502 @@
+// The dispatch table of kernel conv2d. Written by `tilesmith table` from results;
+// do not edit. Evidence and regret are in the JSON beside it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace tilesmith::conv2d {
+
+// The features of a case; what a query leaves out is zero.
+struct Case {
+  std::int64_t activation = 0;
+  std::int64_t batch = 0;
+  std::int64_t c_in = 0;
+  std::int64_t c_out = 0;
+  std::int64_t clamp_max = 0;
+  std::int64_t clamp_min = 0;
+  std::int64_t groups = 0;
+  std::int64_t h_in = 0;
+  std::int64_t h_out = 0;
+  std::int64_t kernel_h = 0;
+  std::int64_t kernel_w = 0;
+  std::int64_t padding = 0;
+  std::int64_t stride = 0;
+  std::int64_t stride_1_pad_0 = 0;
+  std::int64_t w_in = 0;
+  std::int64_t w_out = 0;
+};
+
+// What the caller has decided.
+struct Given {
+  std::string_view storage{};
+  std::string_view act{};
+};
+
+inline constexpr std::size_t n_given = 2;
+
+constexpr std::array<std::string_view, n_given> given_values([[maybe_unused]] const Given& given) {
+  return {{given.storage, given.act}};
+}
+
+constexpr std::int64_t feature([[maybe_unused]] const Case& c, std::size_t index) {
+  switch (index) {
+    case 0: return c.activation;
+    case 1: return c.batch;
+    case 2: return c.c_in;
+    case 3: return c.c_out;
+    case 4: return c.clamp_max;
+    case 5: return c.clamp_min;
+    case 6: return c.groups;
+    case 7: return c.h_in;
+    case 8: return c.h_out;
+    case 9: return c.kernel_h;
+    case 10: return c.kernel_w;
+    case 11: return c.padding;
+    case 12: return c.stride;
+    case 13: return c.stride_1_pad_0;
+    case 14: return c.w_in;
+    case 15: return c.w_out;
+    default: return 0;
+  }
+}
+
+// The device that asks.
+struct Device {
+  // One of the classes in device_rules, where the caller knows it; else it is told from what follows.
+  std::optional<std::string_view> device_class{};
+  std::uint32_t vendor_id = 0;
+  // VkDriverId; 0 when unknown.
+  std::uint32_t driver_id = 0;
+  std::string_view name{};
+  // 0 when unknown.
+  std::uint32_t subgroup_size = 0;
+  // Names of Vulkan features that are enabled.
+  const std::string_view* features = nullptr;
+  std::size_t n_features = 0;
+  // What Vulkan guarantees at least.
+  std::uint32_t max_invocations = 128;
+  std::array<std::uint32_t, 3> max_local_size{128, 128, 64};
+  std::array<std::uint32_t, 3> max_group_count{65535, 65535, 65535};
+};
+
+template <typename T>
+struct List {
+  const T* first = nullptr;
+  std::size_t size = 0;
+  constexpr const T* begin() const { return first; }
+  constexpr const T* end() const { return first + size; }
+};
+
+struct AxisValue {
+  std::string_view axis;
+  std::string_view value;
+};
+
+// ceil(product of features / per).
+struct Term {
+  List<std::size_t> of;
+  std::uint32_t per;
+};
+
+// Everything that a dispatch needs.
+struct Row {
+  std::string_view variant;
+  // What the table decided.
+  List<AxisValue> axes;
+  std::array<std::uint32_t, 3> local;
+  bool shrink_to_grid;
+  // Invocations on x, y and z, each the product of its terms.
+  std::array<List<Term>, 3> grid;
+  List<std::string_view> requires_features;
+  std::string_view spirv_hash;
+};
+
+// What to dispatch: `local` after shrinking, for the specialization constants 0, 1 and 2, and the workgroups.
+struct Pick {
+  const Row* row;
+  std::array<std::uint32_t, 3> local;
+  std::array<std::uint32_t, 3> groups;
+};
+
+namespace detail {
+
+struct Condition {
+  List<std::size_t> product;
+  bool at_least;
+  std::uint64_t bound;
+};
+
+struct Rule {
+  List<Condition> when;
+  std::size_t row;
+  List<std::size_t> spares;
+};
+
+struct Pack {
+  List<Condition> when;
+  List<AxisValue> values;
+  List<Rule> rules;
+  std::size_t fallback;
+};
+
+struct Section {
+  std::string_view device_class;
+  std::array<std::string_view, n_given> given;
+  List<Pack> packs;
+};
+
+struct DeviceRule {
+  std::string_view device_class;
+  std::string_view vendor;
+  List<std::uint32_t> vendor_ids;
+  List<std::uint32_t> vendor_drivers;
+  List<std::uint32_t> drivers;
+  List<std::string_view> names;
+  std::uint32_t subgroup_size;
+};
+
+inline constexpr AxisValue a0[] = {{"tile", "1x4"}};
+inline constexpr std::size_t a1[] = {3};
+inline constexpr Term a2[] = {{{a1, 1}, 4u}};
+inline constexpr std::size_t a3[] = {15};
+inline constexpr Term a4[] = {{{a3, 1}, 1u}};
+inline constexpr std::size_t a5[] = {8};
+inline constexpr std::size_t a6[] = {1};
+inline constexpr Term a7[] = {{{a5, 1}, 1u}, {{a6, 1}, 1u}};
+inline constexpr std::string_view a8[] = {"storageBuffer16BitAccess"};
+inline constexpr Pack a9[] = {{{}, {}, {}, 0}};
+inline constexpr Pack a10[] = {{{}, {}, {}, 2}};
+inline constexpr Pack a11[] = {{{}, {}, {}, 4}};
+inline constexpr Pack a12[] = {{{}, {}, {}, 6}};
+inline constexpr Rule a13[] = {{{}, 0, {}}};
+inline constexpr Pack a14[] = {{{}, {}, {a13, 1}, 0}};
+inline constexpr Rule a15[] = {{{}, 1, {}}};
+inline constexpr Pack a16[] = {{{}, {}, {a15, 1}, 2}};
+inline constexpr Rule a17[] = {{{}, 3, {}}};
+inline constexpr Pack a18[] = {{{}, {}, {a17, 1}, 4}};
+inline constexpr Rule a19[] = {{{}, 5, {}}};
+inline constexpr Pack a20[] = {{{}, {}, {a19, 1}, 6}};
+inline constexpr std::uint32_t a21[] = {4203};
+inline constexpr std::uint32_t a22[] = {26};
+inline constexpr std::string_view a23[] = {"m1"};
+inline constexpr std::string_view a24[] = {"m2"};
+inline constexpr std::string_view a25[] = {"m3"};
+inline constexpr std::string_view a26[] = {"m4"};
+inline constexpr std::string_view a27[] = {"m5"};
+inline constexpr std::string_view a28[] = {"a1#", "a2#"};
+inline constexpr std::uint32_t a29[] = {65541};
+inline constexpr std::uint32_t a30[] = {13};
+inline constexpr std::uint32_t a31[] = {6880};
+inline constexpr std::uint32_t a32[] = {10};
+inline constexpr std::uint32_t a33[] = {20803};
+inline constexpr std::string_view a34[] = {"adreno (tm) 702", "adreno(tm) 702"};
+inline constexpr std::string_view a35[] = {"adreno (tm) 5##", "adreno(tm) 5##"};
+inline constexpr std::string_view a36[] = {"adreno (tm) 6##", "adreno(tm) 6##"};
+inline constexpr std::string_view a37[] = {"adreno (tm) 7##", "adreno(tm) 7##"};
+inline constexpr std::string_view a38[] = {"adreno (tm) 8##", "adreno(tm) 8##"};
+inline constexpr std::string_view a39[] = {"adreno(tm) x1", "adreno (tm) x1", "x1-##"};
+inline constexpr std::string_view a40[] = {"adreno(tm) x2", "adreno (tm) x2", "x2-##"};
+inline constexpr std::uint32_t a41[] = {5045};
+inline constexpr std::string_view a42[] = {"mali-t###"};
+inline constexpr std::string_view a43[] = {"g71", "g72", "g76", "g31", "g51", "g52"};
+inline constexpr std::string_view a44[] = {"g57", "g68", "g77", "g78", "g310", "g510", "g610", "g710", "g615", "g715"};
+inline constexpr std::string_view a45[] = {"g620", "g720", "g625", "g725", "g925", "mali-g1"};
+inline constexpr std::uint32_t a46[] = {4112};
+inline constexpr std::string_view a47[] = {"rogue"};
+inline constexpr std::string_view a48[] = {"a-series", "axe", "axm", "axt"};
+inline constexpr std::string_view a49[] = {"b-series", "bxe", "bxm", "bxs", "bxt"};
+inline constexpr std::string_view a50[] = {"c-series", "cxt", "cxm"};
+inline constexpr std::string_view a51[] = {"d-series", "dxt", "dxd"};
+inline constexpr std::uint32_t a52[] = {4318};
+inline constexpr std::string_view a53[] = {"b100", "b200", "b300", "gb200", "gb300"};
+inline constexpr std::string_view a54[] = {"rtx 50##", "blackwell", "gb10"};
+inline constexpr std::string_view a55[] = {"h100", "h200", "h800", "h20", "gh200"};
+inline constexpr std::string_view a56[] = {"orin"};
+inline constexpr std::string_view a57[] = {"rtx 40##", "ada generation", "ada", "l4", "l40", "l20", "l2"};
+inline constexpr std::string_view a58[] = {"a100", "a800", "a30"};
+inline constexpr std::string_view a59[] = {"rtx 30##", "rtx a####", "rtx a###", "rtx 2050", "a10", "a10g", "a16", "a40", "a2"};
+inline constexpr std::string_view a60[] = {"rtx 20##", "gtx 16##", "mx4##", "mx5##", "t4", "t4g", "t4##", "t6##", "t1000", "t2000", "quadro rtx", "titan rtx"};
+inline constexpr std::string_view a61[] = {"v100", "gv100", "titan v", "xavier"};
+inline constexpr std::string_view a62[] = {"gtx 10##", "gt 10##", "mx1##", "mx2##", "mx3##", "p100", "p40", "p4", "quadro p####", "titan x", "titan xp"};
+inline constexpr std::string_view a63[] = {"gtx 9##", "gtx 7##", "quadro m####", "m40", "m60"};
+inline constexpr std::uint32_t a64[] = {4098};
+inline constexpr std::string_view a65[] = {"mi3##", "mi3##a", "mi3##x", "gfx94#"};
+inline constexpr std::string_view a66[] = {"mi2##", "gfx90a"};
+inline constexpr std::string_view a67[] = {"mi100", "arcturus", "gfx908"};
+inline constexpr std::string_view a68[] = {"rx 9###", "navi4#", "gfx120#", "r9###"};
+inline constexpr std::string_view a69[] = {"gfx115#", "8##m", "8###s", "strix"};
+inline constexpr std::string_view a70[] = {"rx 7###", "navi3#", "gfx110#", "phoenix", "7##m", "w7###"};
+inline constexpr std::string_view a71[] = {"rx 6###", "navi2#", "gfx103#", "rembrandt", "vangogh", "raphael", "6##m", "w6###"};
+inline constexpr std::string_view a72[] = {"rx 5###", "navi1#", "gfx101#", "w5###"};
+inline constexpr std::string_view a73[] = {"vega", "vega##", "polaris##", "renoir", "raven", "raven2", "rx 4##", "rx 5##"};
+inline constexpr std::uint32_t a74[] = {3};
+inline constexpr std::uint32_t a75[] = {5197};
+inline constexpr std::string_view a76[] = {"xclipse 9##"};
+inline constexpr std::string_view a77[] = {"xclipse 5##"};
+inline constexpr std::uint32_t a78[] = {32902};
+inline constexpr std::string_view a79[] = {"arc(tm) b###", "arc b###", "bmg", "lnl", "lunar lake", "arc(tm) 1##v"};
+inline constexpr std::string_view a80[] = {"arc(tm) a###", "arc a###", "dg2"};
+inline constexpr std::string_view a81[] = {"mtl", "arl", "arc(tm) graphics", "meteor lake"};
+inline constexpr std::string_view a82[] = {"tgl", "iris(r) xe", "dg1", "adl", "rpl", "uhd graphics 7##"};
+inline constexpr std::string_view a83[] = {"icl", "jsl", "ehl"};
+inline constexpr std::string_view a84[] = {"skl", "kbl", "cfl", "cml", "glk", "apl", "bxt", "hd graphics 5##", "hd graphics 6##", "iris plus"};
+inline constexpr std::uint32_t a85[] = {5348};
+inline constexpr std::string_view a86[] = {"v3d 4"};
+inline constexpr std::string_view a87[] = {"v3d 7"};
+
+inline constexpr Row all_rows[] = {
+    {"conv2d_f16_buf_1x4", {a0, 1}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {a8, 1}, "e86fe45eacefdbd3"},
+    {"conv2d_f16_tex3d_1x4", {a0, 1}, {64u, 1u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {a8, 1}, "3b75caea49a9815c"},
+    {"conv2d_f16_tex3d_1x4", {a0, 1}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {a8, 1}, "3b75caea49a9815c"},
+    {"conv2d_f32_buf_1x4", {a0, 1}, {64u, 1u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {}, "86cda91100780996"},
+    {"conv2d_f32_buf_1x4", {a0, 1}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {}, "86cda91100780996"},
+    {"conv2d_f32_tex3d_1x4", {a0, 1}, {64u, 1u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {}, "9220669e172d5f2c"},
+    {"conv2d_f32_tex3d_1x4", {a0, 1}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {}, "9220669e172d5f2c"},
+};
+inline constexpr List<Row> rows{all_rows, 7};
+
+inline constexpr Section all_sections[] = {
+    {"any", {{"f16", "buf"}}, {a9, 1}},
+    {"any", {{"f16", "tex3d"}}, {a10, 1}},
+    {"any", {{"f32", "buf"}}, {a11, 1}},
+    {"any", {{"f32", "tex3d"}}, {a12, 1}},
+    {"nvidia", {{"f16", "buf"}}, {a9, 1}},
+    {"nvidia", {{"f16", "tex3d"}}, {a10, 1}},
+    {"nvidia", {{"f32", "buf"}}, {a11, 1}},
+    {"nvidia", {{"f32", "tex3d"}}, {a12, 1}},
+    {"nvidia-hopper", {{"f16", "buf"}}, {a14, 1}},
+    {"nvidia-hopper", {{"f16", "tex3d"}}, {a16, 1}},
+    {"nvidia-hopper", {{"f32", "buf"}}, {a18, 1}},
+    {"nvidia-hopper", {{"f32", "tex3d"}}, {a20, 1}},
+};
+inline constexpr List<Section> sections{all_sections, 12};
+
+inline constexpr DeviceRule all_device_rules[] = {
+    {"apple-m1", "apple", {a21, 1}, {a22, 1}, {}, {a23, 1}, 0u},
+    {"apple-m2", "apple", {a21, 1}, {a22, 1}, {}, {a24, 1}, 0u},
+    {"apple-m3", "apple", {a21, 1}, {a22, 1}, {}, {a25, 1}, 0u},
+    {"apple-m4", "apple", {a21, 1}, {a22, 1}, {}, {a26, 1}, 0u},
+    {"apple-m5", "apple", {a21, 1}, {a22, 1}, {}, {a27, 1}, 0u},
+    {"apple-mobile", "apple", {a21, 1}, {a22, 1}, {}, {a28, 2}, 0u},
+    {"apple", "apple", {a21, 1}, {a22, 1}, {}, {}, 0u},
+    {"lavapipe", "mesa", {a29, 1}, {}, {a30, 1}, {}, 0u},
+    {"mesa", "mesa", {a29, 1}, {}, {}, {}, 0u},
+    {"swiftshader", "google", {a31, 1}, {}, {a32, 1}, {}, 0u},
+    {"google", "google", {a31, 1}, {}, {}, {}, 0u},
+    {"adreno-702", "qualcomm", {a33, 1}, {}, {}, {a34, 2}, 0u},
+    {"adreno-5xx", "qualcomm", {a33, 1}, {}, {}, {a35, 2}, 0u},
+    {"adreno-6xx", "qualcomm", {a33, 1}, {}, {}, {a36, 2}, 0u},
+    {"adreno-7xx", "qualcomm", {a33, 1}, {}, {}, {a37, 2}, 0u},
+    {"adreno-8xx", "qualcomm", {a33, 1}, {}, {}, {a38, 2}, 0u},
+    {"adreno-x1", "qualcomm", {a33, 1}, {}, {}, {a39, 3}, 0u},
+    {"adreno-x2", "qualcomm", {a33, 1}, {}, {}, {a40, 3}, 0u},
+    {"qualcomm", "qualcomm", {a33, 1}, {}, {}, {}, 0u},
+    {"mali-midgard", "arm", {a41, 1}, {}, {}, {a42, 1}, 0u},
+    {"mali-bifrost", "arm", {a41, 1}, {}, {}, {a43, 6}, 0u},
+    {"mali-valhall", "arm", {a41, 1}, {}, {}, {a44, 10}, 0u},
+    {"mali-5th-gen", "arm", {a41, 1}, {}, {}, {a45, 6}, 0u},
+    {"arm", "arm", {a41, 1}, {}, {}, {}, 0u},
+    {"powervr-rogue", "imagination", {a46, 1}, {}, {}, {a47, 1}, 0u},
+    {"powervr-a", "imagination", {a46, 1}, {}, {}, {a48, 4}, 0u},
+    {"powervr-b", "imagination", {a46, 1}, {}, {}, {a49, 5}, 0u},
+    {"powervr-c", "imagination", {a46, 1}, {}, {}, {a50, 3}, 0u},
+    {"powervr-d", "imagination", {a46, 1}, {}, {}, {a51, 3}, 0u},
+    {"imagination", "imagination", {a46, 1}, {}, {}, {}, 0u},
+    {"nvidia-blackwell-dc", "nvidia", {a52, 1}, {}, {}, {a53, 5}, 0u},
+    {"nvidia-blackwell", "nvidia", {a52, 1}, {}, {}, {a54, 3}, 0u},
+    {"nvidia-hopper", "nvidia", {a52, 1}, {}, {}, {a55, 5}, 0u},
+    {"nvidia-orin", "nvidia", {a52, 1}, {}, {}, {a56, 1}, 0u},
+    {"nvidia-ada", "nvidia", {a52, 1}, {}, {}, {a57, 7}, 0u},
+    {"nvidia-ampere-dc", "nvidia", {a52, 1}, {}, {}, {a58, 3}, 0u},
+    {"nvidia-ampere", "nvidia", {a52, 1}, {}, {}, {a59, 9}, 0u},
+    {"nvidia-turing", "nvidia", {a52, 1}, {}, {}, {a60, 12}, 0u},
+    {"nvidia-volta", "nvidia", {a52, 1}, {}, {}, {a61, 4}, 0u},
+    {"nvidia-pascal", "nvidia", {a52, 1}, {}, {}, {a62, 11}, 0u},
+    {"nvidia-maxwell", "nvidia", {a52, 1}, {}, {}, {a63, 5}, 0u},
+    {"nvidia", "nvidia", {a52, 1}, {}, {}, {}, 0u},
+    {"amd-cdna3", "amd", {a64, 1}, {}, {}, {a65, 4}, 0u},
+    {"amd-cdna2", "amd", {a64, 1}, {}, {}, {a66, 2}, 0u},
+    {"amd-cdna1", "amd", {a64, 1}, {}, {}, {a67, 3}, 0u},
+    {"amd-rdna4", "amd", {a64, 1}, {}, {}, {a68, 4}, 0u},
+    {"amd-rdna3.5", "amd", {a64, 1}, {}, {}, {a69, 4}, 0u},
+    {"amd-rdna3", "amd", {a64, 1}, {}, {}, {a70, 6}, 0u},
+    {"amd-rdna2", "amd", {a64, 1}, {}, {}, {a71, 8}, 0u},
+    {"amd-rdna1", "amd", {a64, 1}, {}, {}, {a72, 4}, 0u},
+    {"amd-gcn", "amd", {a64, 1}, {}, {}, {a73, 8}, 0u},
+    {"amd-gcn-unnamed", "amd", {a64, 1}, {}, {a74, 1}, {}, 64u},
+    {"amd", "amd", {a64, 1}, {}, {}, {}, 0u},
+    {"xclipse-9xx", "samsung", {a75, 1}, {}, {}, {a76, 1}, 0u},
+    {"xclipse-5xx", "samsung", {a75, 1}, {}, {}, {a77, 1}, 0u},
+    {"samsung", "samsung", {a75, 1}, {}, {}, {}, 0u},
+    {"intel-xe2", "intel", {a78, 1}, {}, {}, {a79, 6}, 0u},
+    {"intel-alchemist", "intel", {a78, 1}, {}, {}, {a80, 3}, 0u},
+    {"intel-xe-lpg", "intel", {a78, 1}, {}, {}, {a81, 4}, 0u},
+    {"intel-xe-lp", "intel", {a78, 1}, {}, {}, {a82, 6}, 0u},
+    {"intel-gen11", "intel", {a78, 1}, {}, {}, {a83, 3}, 0u},
+    {"intel-gen9", "intel", {a78, 1}, {}, {}, {a84, 10}, 0u},
+    {"intel", "intel", {a78, 1}, {}, {}, {}, 0u},
+    {"v3d-4", "broadcom", {a85, 1}, {}, {}, {a86, 1}, 0u},
+    {"v3d-7", "broadcom", {a85, 1}, {}, {}, {a87, 1}, 0u},
+    {"broadcom", "broadcom", {a85, 1}, {}, {}, {}, 0u},
+};
+inline constexpr List<DeviceRule> device_rules{all_device_rules, 66};
+
+template <typename T>
+constexpr bool contains(const List<T>& list, const T& value) {
+  for (const T& item : list) {
+    if (item == value) return true;
+  }
+  return false;
+}
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+constexpr bool is_word(char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z'); }
+
+constexpr bool name_matches(std::string_view pattern, std::string_view name) {
+  if (pattern.empty()) return false;
+  const bool ends_in_digit = is_digit(pattern.back()) || pattern.back() == '#';
+  for (std::size_t start = 0; start + pattern.size() <= name.size(); ++start) {
+    const std::size_t end = start + pattern.size();
+    if (start != 0 && is_word(name[start - 1])) continue;
+    if (ends_in_digit && end < name.size() && is_digit(name[end])) continue;
+    bool same = true;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+      const char c = name[start + i];
+      same = same && (pattern[i] == '#' ? is_digit(c) : pattern[i] == lower(c));
+    }
+    if (same) return true;
+  }
+  return false;
+}
+
+constexpr bool matches(const DeviceRule& rule, const Device& device) {
+  if (!contains(rule.vendor_ids, device.vendor_id) && !contains(rule.vendor_drivers, device.driver_id)) return false;
+  if (rule.drivers.size != 0 && !contains(rule.drivers, device.driver_id)) return false;
+  if (rule.subgroup_size != 0 && rule.subgroup_size != device.subgroup_size) return false;
+  if (rule.names.size == 0) return true;
+  for (const std::string_view& pattern : rule.names) {
+    if (name_matches(pattern, device.name)) return true;
+  }
+  return false;
+}
+
+constexpr std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t max = ~std::uint64_t{0};
+  return a != 0 && b > max / a ? max : a * b;
+}
+
+constexpr std::uint64_t div_ceil(std::uint64_t n, std::uint64_t per) {
+  return n / per + (n % per != 0 ? std::uint64_t{1} : std::uint64_t{0});
+}
+
+constexpr std::uint64_t product(const List<std::size_t>& of, const Case& c) {
+  std::uint64_t value = 1;
+  for (const std::size_t index : of) {
+    const std::int64_t f = feature(c, index);
+    value = saturating_mul(value, f > 0 ? static_cast<std::uint64_t>(f) : std::uint64_t{0});
+  }
+  return value;
+}
+
+constexpr bool holds(const List<Condition>& when, const Case& c) {
+  for (const Condition& condition : when) {
+    if ((product(condition.product, c) >= condition.bound) != condition.at_least) return false;
+  }
+  return true;
+}
+
+constexpr bool has_feature(const Device& device, std::string_view wanted) {
+  for (std::size_t i = 0; i < device.n_features; ++i) {
+    if (device.features[i] == wanted) return true;
+  }
+  return false;
+}
+
+constexpr bool can_run(const Row& row, const Device& device) {
+  std::uint64_t invocations = 1;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    invocations = saturating_mul(invocations, row.local[axis]);
+    if (row.local[axis] > device.max_local_size[axis]) return false;
+  }
+  if (invocations > device.max_invocations) return false;
+  for (const std::string_view& wanted : row.requires_features) {
+    if (!has_feature(device, wanted)) return false;
+  }
+  return true;
+}
+
+inline std::optional<Pick> dispatch(const Row& row, const Device& device, const Case& c) {
+  if (!can_run(row, device)) return std::nullopt;
+  Pick pick{&row, row.local, {0, 0, 0}};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    std::uint64_t grid = 1;
+    for (const Term& term : row.grid[axis]) {
+      grid = saturating_mul(grid, div_ceil(product(term.of, c), term.per));
+    }
+    std::uint32_t local = row.local[axis];
+    if (row.shrink_to_grid) {
+      local = local > 1 ? local : 1;
+      while (local > 1 && local % 2 == 0 && local / 2 >= (grid > 1 ? grid : 1)) local /= 2;
+    }
+    const std::uint64_t n_groups = div_ceil(grid, local > 1 ? local : 1);
+    if (n_groups > device.max_group_count[axis]) return std::nullopt;
+    pick.local[axis] = local;
+    pick.groups[axis] = static_cast<std::uint32_t>(n_groups);
+  }
+  return pick;
+}
+
+inline const Pack* usable_pack(const Device& device, const Given& given, const Case& c) {
+  std::array<std::string_view, 3> order{"any", "any", "any"};
+  for (const DeviceRule& rule : device_rules) {
+    if (device.device_class ? rule.device_class == *device.device_class : matches(rule, device)) {
+      order[0] = rule.device_class;
+      order[1] = rule.vendor;
+      break;
+    }
+  }
+  const std::array<std::string_view, n_given> wanted = given_values(given);
+  for (const std::string_view& name : order) {
+    for (const Section& section : sections) {
+      if (section.device_class != name || section.given != wanted) continue;
+      for (const Pack& pack : section.packs) {
+        if (holds(pack.when, c) && can_run(rows.begin()[pack.fallback], device)) return &pack;
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace detail
+
+// How weights are packed on this device for these channels. Sizes do not matter here.
+inline std::optional<List<AxisValue>> pack(const Device& device, const Given& given, const Case& c) {
+  const detail::Pack* found = detail::usable_pack(device, given, c);
+  if (found == nullptr) return std::nullopt;
+  return found->values;
+}
+
+// What to dispatch; nothing if the table has nothing that this device can run.
+inline std::optional<Pick> select(const Device& device, const Given& given, const Case& c) {
+  const detail::Pack* found = detail::usable_pack(device, given, c);
+  if (found == nullptr) return std::nullopt;
+  const Row* all = detail::rows.begin();
+  for (const detail::Rule& rule : found->rules) {
+    if (!detail::holds(rule.when, c)) continue;
+    if (const auto pick = detail::dispatch(all[rule.row], device, c)) return pick;
+    for (const std::size_t spare : rule.spares) {
+      if (const auto pick = detail::dispatch(all[spare], device, c)) return pick;
+    }
+    break;
+  }
+  return detail::dispatch(all[found->fallback], device, c);
+}
+
+}  // namespace tilesmith::conv2d
