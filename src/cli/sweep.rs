@@ -115,10 +115,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         )
     })?;
     let summary = Summary::of(&outcome, Some(&saved));
-    let reproducers = match &args.reproducers {
-        Some(dir) => Some(write_reproducers(&outcome, &bundle, dir)?),
-        None => None,
-    };
+    let reproducers = args.reproducers.as_ref().map(|dir| write_reproducers(&outcome, &bundle, dir)).transpose();
     if matches!(outcome.ending, Ending::Complete) {
         // The raw samples stay, but there is nothing to go on with.
         let mut done = outcome.journal.clone().into_os_string();
@@ -142,7 +139,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         let text = serde_json::to_value(&summary)
             .map(|mut value| {
                 value["tables"] = paths.into();
-                value["reproducers"] = serde_json::json!(reproducers.as_ref().map(|(folders, _)| folders));
+                value["reproducers"] = serde_json::json!(reproducers.as_ref().ok().and_then(|r| Some(&r.as_ref()?.0)));
                 format!("{value:#}\n")
             })
             .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot print the summary: {e}")))?;
@@ -152,7 +149,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         if args.explain {
             print(&explain::text(&summary.errors))?;
         }
-        if let Some((folders, n_faults)) = &reproducers {
+        if let Ok(Some((folders, n_faults))) = &reproducers {
             print(&reproducers_text(folders, *n_faults))?;
         }
         if !paths.is_empty() {
@@ -161,6 +158,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     }
     // Only now: the sweep itself succeeded, and its summary is what was waited for.
     tables?;
+    reproducers?;
     Ok(match ending {
         Ending::Interrupted => exit::INTERRUPTED,
         Ending::GaveUp(_) => exit::DEVICE_FAILED,
