@@ -28,7 +28,7 @@ enum Task {
 
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
     let (mut bundle, mut device, mut fake) = (None, None, None);
-    let (mut checks, mut wrong_elements) = (Vec::new(), None);
+    let (mut checks, mut wrong_elements, mut manifest) = (Vec::new(), None, None);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value\n{USAGE}"));
         match arg.as_str() {
@@ -37,11 +37,21 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
             "--bundle" => bundle = Some(PathBuf::from(value()?)),
             "--device" => device = Some(value()?),
             "--validate" => checks.push(value()?.parse()?),
+            "--manifest" => manifest = Some(value()?),
             "--wrong-elements" => wrong_elements = Some(PathBuf::from(value()?)),
             other => return Err(format!("unknown argument {other}\n{USAGE}")),
         }
     }
-    let bundle = bundle.ok_or(USAGE)?;
+    let bundle: PathBuf = bundle.ok_or(USAGE)?;
+    if let Some(expected) = manifest {
+        let found = Bundle::load(&bundle).map_err(|e| e.to_string())?.manifest_hash;
+        if found != expected {
+            return Err(format!(
+                "{}: another sweep wrote its plan over this one's ({found}, not {expected}); run it again when the other is done",
+                bundle.display()
+            ));
+        }
+    }
     Ok(match fake {
         Some(script) => Task::Fake { bundle, script },
         None => Task::Serve { bundle, device, checks, wrong_elements },

@@ -116,6 +116,10 @@ pub fn journal_path(out: &Path, folder: &str, sweep: &str) -> PathBuf {
 pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<Outcome, SweepError> {
     let began = Instant::now();
     let started = SystemTime::now();
+    // A second sweep may write its own plan over this one's while it runs: a fresh worker must not take that for ours.
+    let mut options = options.clone();
+    options.worker.args.extend(["--manifest".into(), bundle.manifest_hash.clone().into()]);
+    let options = &options;
     let (worker, hello) = first_worker(bundle, options)?;
     let manifest = Arc::new(bundle.manifest.clone());
     let header = Header {
