@@ -265,6 +265,16 @@ fn a_normal_sweep_admits_times_and_confirms() {
 }
 
 #[test]
+fn a_plan_that_another_sweep_wrote_over_this_ones_is_refused() {
+    let lab = Lab::new();
+    let mut other = manifest();
+    other.seed += 1;
+    bundle_of(other, &lab.bundle.dir);
+    let error = session::run(&lab.bundle, &lab.options(&script("")), &mut Log::default()).unwrap_err().to_string();
+    assert!(error.contains("another sweep wrote its plan over this one's"), "{error}");
+}
+
+#[test]
 fn what_hangs_is_retried_alone_and_rejected_and_the_rest_goes_on() {
     let lab = Lab::new();
     let (outcome, rows) = lab.run(&script(r#"{"candidate": 3, "case": 0, "do": "hang"}"#));

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! tilesmith-worker --list-devices
-//! tilesmith-worker --bundle DIR [--device NAME|INDEX] [--validate CHECK]... [--wrong-elements FILE]
-//! tilesmith-worker --bundle DIR --fake SCRIPT.json
+//! tilesmith-worker --bundle DIR [--device NAME|INDEX] [--validate CHECK]... [--wrong-elements FILE] [--manifest HASH]
+//! tilesmith-worker --bundle DIR --fake SCRIPT.json [--manifest HASH]
 //! ```
 
 use std::io::Write;
@@ -18,12 +18,22 @@ use tilesmith::worker::serve::{Fatal, Outlet, report, serve};
 use tilesmith::worker::session::{self, Session};
 
 const USAGE: &str = "usage: tilesmith-worker --list-devices | --bundle DIR [--device NAME|INDEX] [--validate CHECK]... \
-                     [--wrong-elements FILE] | --bundle DIR --fake SCRIPT.json";
+                     [--wrong-elements FILE] [--manifest HASH] | --bundle DIR --fake SCRIPT.json [--manifest HASH]";
 
 enum Task {
     ListDevices,
-    Serve { bundle: PathBuf, device: Option<String>, checks: Vec<Check>, wrong_elements: Option<PathBuf> },
-    Fake { bundle: PathBuf, script: PathBuf },
+    Serve {
+        bundle: PathBuf,
+        device: Option<String>,
+        checks: Vec<Check>,
+        wrong_elements: Option<PathBuf>,
+        manifest: Option<String>,
+    },
+    Fake {
+        bundle: PathBuf,
+        script: PathBuf,
+        manifest: Option<String>,
+    },
 }
 
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
@@ -42,19 +52,10 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
             other => return Err(format!("unknown argument {other}\n{USAGE}")),
         }
     }
-    let bundle: PathBuf = bundle.ok_or(USAGE)?;
-    if let Some(expected) = manifest {
-        let found = Bundle::load(&bundle).map_err(|e| e.to_string())?.manifest_hash;
-        if found != expected {
-            return Err(format!(
-                "{}: another sweep wrote its plan over this one's ({found}, not {expected}); run it again when the other is done",
-                bundle.display()
-            ));
-        }
-    }
+    let bundle = bundle.ok_or(USAGE)?;
     Ok(match fake {
-        Some(script) => Task::Fake { bundle, script },
-        None => Task::Serve { bundle, device, checks, wrong_elements },
+        Some(script) => Task::Fake { bundle, script, manifest },
+        None => Task::Serve { bundle, device, checks, wrong_elements, manifest },
     })
 }
 
@@ -66,16 +67,22 @@ fn run(task: Task) -> Result<(), Fatal> {
             let text = serde_json::to_string_pretty(&devices).map_err(Fatal::system)?;
             writeln!(stdout, "{text}").map_err(Fatal::system)
         }
-        Task::Serve { bundle, device, checks, wrong_elements } => {
+        Task::Serve { bundle, device, checks, wrong_elements, manifest } => {
             let mut session = Session::open_validated(&bundle, device.as_deref(), &checks)?;
+            if let Some(hash) = manifest {
+                session.bundle().expect_manifest(&hash).map_err(Fatal::system)?;
+            }
             if let Some(path) = wrong_elements {
                 session.list_wrong_elements(&path)?;
             }
             serve(&mut session, std::io::stdin().lock(), &mut stdout)
         }
-        Task::Fake { bundle, script } => {
+        Task::Fake { bundle, script, manifest } => {
             let script = Script::load(&script).map_err(Fatal::system)?;
             let bundle = Bundle::load(&bundle).map_err(Fatal::system)?;
+            if let Some(hash) = manifest {
+                bundle.expect_manifest(&hash).map_err(Fatal::system)?;
+            }
             fake::serve(&script, &bundle.manifest, std::io::stdin().lock(), &mut stdout).map_err(Fatal::system)
         }
     }

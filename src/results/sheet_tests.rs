@@ -182,6 +182,7 @@ prop_compose! {
         [r.time_ns, r.time_ns_lo, r.time_ns_hi, r.mad_ns, r.ratio, r.ratio_lo, r.ratio_hi, r.holdout, r.gflops, r.gbps, r.roofline,
          r.deviation_median, r.deviation_max, r.err_over_bound, r.loads_per_fma, r.compile_ms, r.time_canary] =
             std::array::from_fn(|i| figures[i]);
+        r.arms = "cold 0/168, warm 1/164, loaded 2/168".into();
         r.tie = tie;
         r
     }

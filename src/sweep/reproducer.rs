@@ -335,3 +335,21 @@ pub fn reproduce(folder: &Path, options: &Options, watch: &mut dyn Watch) -> Res
         reproducer,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::Kind;
+
+    #[test]
+    fn only_the_same_verdict_is_a_reproduction_and_what_did_not_run_is_no_pass() {
+        let found = Verdict::new(Status::Unstable, Kind::Race, "2 of 500");
+        let fate = |status, kind| Fate::of(&found, &Verdict::new(status, kind, "here"));
+        assert_eq!(fate(Status::Unstable, Kind::Race), Fate::Reproduced);
+        assert_eq!(fate(Status::Unstable, Kind::Order), Fate::WrongOtherwise);
+        assert_eq!(fate(Status::Rejected, Kind::Race), Fate::WrongOtherwise);
+        assert_eq!(fate(Status::Inapplicable, Kind::Limit), Fate::NotTried);
+        assert_eq!(fate(Status::Untested, Kind::NotReached), Fate::NotTried);
+        assert_eq!(Fate::of(&found, &Verdict::admitted()), Fate::RightHere);
+    }
+}

@@ -263,12 +263,13 @@ impl Comparer {
             let at = coordinates(dims, index(i));
             (!self.0.passes(is_good, got, want, bound)).then_some(BadElement { at, got, want, bound })
         };
-        let mut bad: Vec<BadElement> = (0..n).filter_map(bad_at).collect();
-        let pattern = match bad.len() {
-            0 | 1 => String::new(),
-            _ => super::pattern::describe(&bad.iter().map(|b| b.at).collect::<Vec<_>>(), dims),
+        let bad: Vec<BadElement> = (0..n).filter_map(bad_at).take(MAX_LISTED).collect();
+        let pattern = if whole.n_bad < 2 {
+            String::new()
+        } else {
+            let places: Vec<[usize; 4]> = (0..n).filter_map(|i| bad_at(i).map(|b| b.at)).collect();
+            super::pattern::describe(&places, dims)
         };
-        bad.truncate(MAX_LISTED);
         Comparison { pattern, bad, ..whole }
     }
 }

@@ -148,6 +148,10 @@ pub enum BundleError {
     MissingSpirv { path: PathBuf, source: std::io::Error },
     #[error("{path}: content hashes to {found}, not to its name: the file is damaged; bundle it again")]
     Damaged { path: PathBuf, found: String },
+    #[error(
+        "{path}: another sweep wrote its plan over this one's ({found}, not {expected}); run this one again when the other is done"
+    )]
+    OtherPlan { path: PathBuf, expected: String, found: String },
     #[error("{path}: cannot write the bundle: {source}")]
     Write { path: PathBuf, source: std::io::Error },
 }
@@ -256,7 +260,22 @@ impl Bundle {
         Ok(bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect())
     }
 
+    /// Whether this is the plan that a sweep began with: another may have been written over it since.
+    ///
+    /// # Errors
+    /// It is another one.
+    pub fn expect_manifest(&self, hash: &str) -> Result<(), BundleError> {
+        if self.manifest_hash == hash {
+            return Ok(());
+        }
+        let (expected, found) = (hash.to_owned(), self.manifest_hash.clone());
+        Err(BundleError::OtherPlan { path: self.dir.clone(), expected, found })
+    }
+
     /// Saves a bundle of a part of what this one holds.
+    ///
+    /// # Errors
+    /// A module that is missing or damaged, and what cannot be written.
     pub fn save_part(&self, part: Manifest, dir: &Path) -> Result<Bundle, BundleError> {
         let modules = part.spirv_hashes().into_iter().map(|hash| Ok((hash.to_owned(), self.bytes(hash)?)));
         let modules = modules.collect::<Result<Vec<_>, BundleError>>()?;

@@ -137,6 +137,10 @@ impl Session {
         Ok(session)
     }
 
+    pub fn bundle(&self) -> &Bundle {
+        &self.context.bundle
+    }
+
     /// Has the wrong elements of every output that is read back written to a file.
     ///
     /// # Errors
