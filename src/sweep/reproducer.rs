@@ -187,7 +187,7 @@ fn faults(state: &State) -> Vec<(usize, usize, Option<String>)> {
     found
 }
 
-/// Writes a folder for each fault of a sweep (kind and culprit), [`MAX_FOLDERS`] at most, below `dir`. `glsl` renders a variant,
+/// Writes a folder for each fault of a sweep (kind and culprit), 16 at most, below `dir`. `glsl` renders a variant,
 /// where its source is at hand. Returns the folders, and how many faults there were.
 ///
 /// # Errors
