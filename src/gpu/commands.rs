@@ -93,6 +93,25 @@ impl Commands {
         }
     }
 
+    /// The widest barrier there is: every stage, every access.
+    pub fn full_barrier(&mut self) {
+        let all = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
+        let barrier = vk::MemoryBarrier::default().src_access_mask(all).dst_access_mask(all);
+        let stage = vk::PipelineStageFlags::ALL_COMMANDS;
+        // SAFETY: recording.
+        unsafe {
+            self.device.raw.cmd_pipeline_barrier(
+                self.raw,
+                stage,
+                stage,
+                vk::DependencyFlags::empty(),
+                &[barrier],
+                &[],
+                &[],
+            );
+        }
+    }
+
     /// A dispatch's writes are visible to the next dispatch: what an application puts between two layers.
     pub fn dispatch_barrier(&mut self) {
         let barrier = vk::MemoryBarrier::default()

@@ -20,6 +20,8 @@ pub struct Device {
     pub(super) memory: vk::PhysicalDeviceMemoryProperties,
     pub(super) command_pool: vk::CommandPool,
     pub(super) pipeline_cache: vk::PipelineCache,
+    /// How far a buffer and an image in one allocation must keep apart.
+    pub(super) buffer_image_granularity_bytes: u64,
     /// No pipelines of another process were given: each that is made is compiled.
     pub(super) began_empty: bool,
     /// The driver says whether it compiled a pipeline or found it (Vulkan 1.3).
@@ -84,6 +86,8 @@ impl Device {
             .iter()
             .any(|f| f == "pipelineExecutableInfo")
             .then(|| ash::khr::pipeline_executable_properties::Device::new(&instance.raw, &raw));
+        // SAFETY: a device of this instance.
+        let properties = unsafe { instance.raw.get_physical_device_properties(found.physical) };
         // SAFETY: handles made from `raw`, destroyed in Drop.
         unsafe {
             let queue = raw.get_device_queue(found.queue_family, 0);
@@ -106,6 +110,7 @@ impl Device {
                 memory: found.memory,
                 command_pool,
                 pipeline_cache,
+                buffer_image_granularity_bytes: properties.limits.buffer_image_granularity,
                 began_empty: compiled.is_empty(),
                 has_feedback: api_version >= vk::API_VERSION_1_3,
                 executable,

@@ -29,6 +29,6 @@ pub use {
     device::Device,
     error::GpuError,
     instance::Instance,
-    memory::{Buffer, Image, ImageFormat, Memory},
+    memory::{Backing, Buffer, Image, ImageFormat, Memory, Need, Pool},
     pipeline::{DescriptorKind, DescriptorSets, Pipeline, PipelineLayout, Resource, Statistics},
 };

@@ -3,6 +3,7 @@
 //! Everything returns `None` where nothing honest can be said: no samples, a sample that is no number,
 //! or too few samples for an interval of the level asked for.
 
+pub mod counts;
 pub mod judge;
 pub mod order;
 pub mod paired;

@@ -458,7 +458,7 @@ impl Session<'_> {
                 let probe = |c: &usize| self.state.records.get(*case, *c).probe_ns().unwrap_or(0.0);
                 candidates.iter().map(probe).fold(*sample_ns as f64, f64::max)
             }
-            Order::Verify { .. } | Order::Quit => 0.0,
+            Order::Verify { .. } | Order::Triage { .. } | Order::Quit => 0.0,
         }
     }
 }
@@ -466,7 +466,7 @@ impl Session<'_> {
 fn asked(order: &Order, candidate: usize) -> bool {
     match order {
         Order::Verify { candidates, .. } | Order::Time { candidates, .. } => candidates.contains(&candidate),
-        Order::Replay { candidate: one, .. } => *one == candidate,
+        Order::Replay { candidate: one, .. } | Order::Triage { candidate: one, .. } => *one == candidate,
         Order::Quit => false,
     }
 }

@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::gpu::{Commands, DescriptorSets, GpuError};
+use crate::gpu::{Backing, Commands, DescriptorSets, GpuError};
 use crate::matrix::{Binding, Dtype, Role, local_name};
 use crate::ops::case::{Activation, CaseError, Conv2dShape};
 use crate::ops::families::{ProbeError, applies, probe_check};
 use crate::ops::inspection::Inspection;
 use crate::ops::layout::{Allocation, LayoutError};
-use crate::ops::{Case, Family, Fields, OperandSet, hash};
+use crate::ops::{Case, Family, OperandSet, hash};
 use crate::verify::compare::Comparison;
 use crate::verify::difference::Difference;
 use crate::verify::reading::REQUIRED_AT_K;
@@ -137,7 +137,7 @@ impl Bench {
         let at_k = site_at_k(&cases)?;
         for (i, case) in cases.iter().enumerate() {
             let plain = case.without_activation();
-            let mut site = Site::new(context, &mut sets, case, &bindings)?;
+            let mut site = Site::new(context, &mut sets, case, &bindings, Backing::Own)?;
             judge.add_site(case);
             // Structure families run without an activation, which would hide faults; a probe's second set
             // runs with one, so that each is met on the fast path or on the general one.
@@ -220,21 +220,14 @@ impl Bench {
         let candidate = &manifest.candidates[candidate];
         let variant = &manifest.variants[candidate.variant].variant;
         let operation = &self.sites[run.site].operations[run.operation];
-        let grid_of = |features: &Fields, id: &str| {
-            variant
-                .grid
-                .size(|name| features.get(name).copied())
-                .ok_or_else(|| Fatal::system(format!("the grid of {} cannot be computed for {id}", variant.name)))
-        };
-        let grid = grid_of(&operation.features, &operation.case.id)?;
+        let grid = operation.grid(variant)?;
         let limits = &context.device.capabilities().limits;
         let fits = candidate.local.iter().product::<u32>() <= limits.max_invocations
             && candidate.local.iter().zip(limits.max_local_size).all(|(size, max)| *size <= max);
         let local = if run.site > 0 && fits {
             candidate.local
         } else {
-            let own = &self.sites[0].operations[0];
-            manifest.shrink.apply(candidate.local, grid_of(&own.features, &own.case.id)?)
+            manifest.shrink.apply(candidate.local, self.sites[0].operations[0].grid(variant)?)
         };
         let set = operation
             .descriptor_set(&variant.bindings)

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::bundle::{BundleError, Manifest};
-use super::protocol::{Block, Event, Order, PROTOCOL_VERSION, Replayed, Sample, Verified};
+use super::protocol::{Block, Event, Order, OutputCount, PROTOCOL_VERSION, Replayed, Sample, Triaged, Verified, Way};
 use crate::gpu::Capabilities;
 use crate::gpu::capabilities::Limits;
 use crate::verify::{Kind, Status, Verdict};
@@ -69,6 +69,12 @@ pub struct Rule {
     /// Only in orders of this kind.
     #[serde(default)]
     pub on: Option<OrderKind>,
+    /// Only in triage of this way.
+    #[serde(default)]
+    pub way: Option<Way>,
+    /// Replays of each order of triage that deviate.
+    #[serde(default)]
+    pub deviating: Option<u32>,
     /// Only when other candidates are in the same order.
     #[serde(default)]
     pub unless_alone: bool,
@@ -87,6 +93,7 @@ pub enum OrderKind {
     Verify,
     Time,
     Replay,
+    Triage,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -132,7 +139,7 @@ pub enum FakeError {
     Script { path: String, source: serde_json::Error },
     #[error(transparent)]
     Bundle(#[from] BundleError),
-    #[error("order {line:?} is not one of verify, time, replay, quit: {source}")]
+    #[error("order {line:?} is not one of verify, time, replay, triage, quit: {source}")]
     Order { line: String, source: serde_json::Error },
     #[error("the sweep closed the line: {0}")]
     Line(#[from] std::io::Error),
@@ -341,6 +348,30 @@ impl<W: Write> Fake<'_, W> {
                     deviation_max: None,
                     arms: Vec::new(),
                     verdict,
+                }))?;
+            }
+            Order::Triage { case, candidate, way, replays } => {
+                self.emit(&Event::Begin { case: *case, candidate: Some(*candidate) })?;
+                let rules = self.rules(Some(*candidate), *case, OrderKind::Triage, 1);
+                let own: Vec<&Rule> = rules.into_iter().filter(|r| r.way.is_none_or(|w| w == *way)).collect();
+                let (fault, deviating) =
+                    (own.iter().find_map(|r| r.fault), own.iter().find_map(|r| r.deviating).unwrap_or(0));
+                self.suffer(fault)?;
+                let n_wrong = deviating.min(*replays);
+                let one = |(at, replays): (u64, u32)| OutputCount {
+                    operands: "I1 A".to_owned(),
+                    hash: format!("{at:016x}"),
+                    is_right: Some(at == 0),
+                    replays,
+                };
+                let outputs = [(0, replays - n_wrong), (1, n_wrong)].into_iter().filter(|(_, n)| *n > 0).map(one);
+                self.emit(&Event::Triaged(Triaged {
+                    case: *case,
+                    candidate: *candidate,
+                    way: *way,
+                    outputs: outputs.collect(),
+                    clock_mhz: None,
+                    impediment: None,
                 }))?;
             }
             Order::Quit => {}

@@ -18,6 +18,8 @@ mod constants;
 #[cfg(feature = "device")]
 mod deviation;
 #[cfg(feature = "device")]
+mod frequency;
+#[cfg(feature = "device")]
 mod harness;
 #[cfg(feature = "device")]
 mod judgement;
@@ -31,5 +33,7 @@ mod self_test;
 pub mod session;
 #[cfg(feature = "device")]
 mod site;
+#[cfg(feature = "device")]
+mod triage;
 #[cfg(feature = "device")]
 mod wrong_elements;

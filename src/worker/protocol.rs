@@ -8,7 +8,7 @@ use crate::verify::Verdict;
 use crate::verify::replays::ArmCount;
 
 /// Raised whenever an order or an event changes its meaning.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// What the sweep asks of a worker. Candidates and cases are indices into the bundle's manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,7 +35,35 @@ pub enum Order {
         candidate: usize,
         replays: u32,
     },
+    /// Replay one candidate in one of the ways that [`Way`] names, rounded up to whole command buffers. `begin` before each
+    /// submission, one `triaged`, then `done`.
+    Triage {
+        case: usize,
+        candidate: usize,
+        way: Way,
+        replays: u32,
+    },
     Quit,
+}
+
+/// How replays are brought about: each way differs from `recorded` in one thing that may be to blame for outputs that vary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// One command buffer, recorded once and submitted again and again: as an application does.
+    Recorded,
+    /// The same with a barrier of all stages and all accesses before every dispatch.
+    FullBarriers,
+    /// Each tensor in an allocation made for it alone (`VkMemoryDedicatedAllocateInfo`).
+    DedicatedMemory,
+    /// All tensors in one allocation.
+    OneAllocation,
+    /// Each dispatch in a submission of its own, waited for.
+    OneDispatch,
+    /// The command buffer recorded anew before each submission.
+    Rerecorded,
+    /// The same, and each dispatch with a descriptor set that is made for it, from a pool that is made for the submission.
+    FreshSets,
 }
 
 /// What a worker reports. Every order ends with `done`, or the worker is dead.
@@ -58,6 +86,7 @@ pub enum Event {
     Verified(Box<Verified>),
     Block(Block),
     Replayed(Replayed),
+    Triaged(Triaged),
     /// The order is complete. Times are host-measured nanoseconds spent in it.
     Done {
         device_ns: u64,
@@ -144,6 +173,35 @@ pub struct Replayed {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub arms: Vec<ArmCount>,
     pub verdict: Verdict,
+}
+
+/// The outcome of replaying one candidate in one way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Triaged {
+    pub case: usize,
+    pub candidate: usize,
+    pub way: Way,
+    pub outputs: Vec<OutputCount>,
+    /// The GPU's clock while they ran, in MHz: lowest, median and highest reading. None where it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub clock_mhz: Option<[f64; 3]>,
+    /// Why this way cannot be had here; then there are no outputs.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub impediment: Option<String>,
+}
+
+/// How often an output came of some operands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputCount {
+    /// Family and set, such as `I1 A`.
+    pub operands: String,
+    /// Of the raw words, 16 hex digits.
+    pub hash: String,
+    /// Of integers, whether it is the one right output; of random data only `false`, where elements were not written, are
+    /// NaN, or lie outside the tensor.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub is_right: Option<bool>,
+    pub replays: u32,
 }
 
 impl Verified {

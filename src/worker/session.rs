@@ -18,6 +18,7 @@ use super::pipelines::{PipelineKey, Pipelines};
 use super::protocol::{Block, Event, Order, PROTOCOL_VERSION, Replayed, Verified};
 use super::references::References;
 use super::serve::{Engine, Fatal, Outlet};
+use super::triage::Triage;
 use super::wrong_elements::WrongElements;
 
 /// Candidates whose pipelines are made together, in parallel.
@@ -79,6 +80,7 @@ pub struct Session {
     best_canary_ns: [f64; 2],
     /// The bench of the case and class in hand; building one costs operands, references and uploads.
     bench: Option<Bench>,
+    triage: Option<Triage>,
     /// Where the driver's compiled pipelines are kept for the next worker, and how many there were when they last were.
     compiled_path: PathBuf,
     n_saved: usize,
@@ -131,7 +133,8 @@ impl Session {
             harness,
         };
         let best_canary_ns = [f64::INFINITY; 2];
-        let mut session = Self { context, canary, best_canary_ns, bench: None, compiled_path, n_saved: 0, messages };
+        let mut session =
+            Self { context, canary, best_canary_ns, bench: None, triage: None, compiled_path, n_saved: 0, messages };
         super::self_test::inspection(&mut session.context)?;
         session.heed_validation()?;
         Ok(session)
@@ -181,6 +184,7 @@ impl Session {
         outlet.emit(&Event::Begin { case, candidate: None })?;
         // The old one goes first: two of the largest need not fit.
         self.bench = None;
+        self.triage = None;
         match Bench::new(&mut self.context, case, class) {
             Ok(bench) => {
                 self.bench = Some(bench);
@@ -361,6 +365,13 @@ impl Engine for Session {
                 self.time(*case, *block, candidates, *sample_ns, outlet)?;
             }
             Order::Replay { case, candidate, replays } => self.replay(*case, *candidate, *replays, outlet)?,
+            Order::Triage { case, candidate, way, replays } => {
+                outlet.emit(&Event::Begin { case: *case, candidate: None })?;
+                self.bench = None;
+                let triage = self.triage.get_or_insert_default();
+                let triaged = triage.run(&mut self.context, (*case, *candidate, *way), *replays, outlet)?;
+                outlet.emit(&Event::Triaged(triaged))?;
+            }
             Order::Quit => {}
         }
         self.heed_validation()?;

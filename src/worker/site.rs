@@ -4,8 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::gpu::{Buffer, Commands, DescriptorSets, Device, GpuError, Image, ImageFormat, Memory, Pipeline, Resource};
-use crate::matrix::{Binding, Dtype, Layout, Padding, Role};
+use crate::gpu::{
+    Backing, Buffer, Commands, DescriptorSets, Device, GpuError, Image, ImageFormat, Memory, Need, Pipeline, Resource,
+};
+use crate::matrix::{Binding, Dtype, Layout, Padding, Role, Variant};
 use crate::ops::case::Conv2dShape;
 use crate::ops::layout::{Allocation, GUARD_TILE, GuardSize, Lanes, LayoutError, POISON};
 use crate::ops::{Case, Family, Fields, Operands};
@@ -15,6 +17,7 @@ use crate::verify::replays::Arm;
 use super::bench::BenchError;
 use super::constants;
 use super::harness::{Harness, Region};
+use super::serve::Fatal;
 use super::session::Context;
 
 /// A tensor on the device.
@@ -25,19 +28,24 @@ pub enum Placed {
 
 impl Placed {
     /// Allocates without filling.
-    fn new(device: &Arc<Device>, allocation: &Allocation, weakening: Weakening) -> Result<Self, GpuError> {
+    fn new(
+        device: &Arc<Device>,
+        allocation: &Allocation,
+        weakening: Weakening,
+        backing: &Backing,
+    ) -> Result<Self, GpuError> {
         if allocation.layout.is_image() {
             let format = match allocation.dtype {
                 Dtype::F32 => ImageFormat::Rgba32f,
                 Dtype::F16 => ImageFormat::Rgba16f,
             };
             let three_d = allocation.layout == Layout::Tex3dC4;
-            Ok(Placed::Image(Image::new(device, allocation.allocated, three_d, format)?))
+            Ok(Placed::Image(Image::new(device, allocation.allocated, three_d, format, backing)?))
         } else {
             let tensor_bytes = u64::from(allocation.logical[0]) * allocation.texel_bytes() as u64;
             let is_outside = weakening == Weakening::GuardsOutside;
             Ok(Placed::Buffer {
-                buffer: Buffer::new(device, allocation.size_bytes() as u64, Memory::Device)?,
+                buffer: Buffer::backed(device, allocation.size_bytes() as u64, backing)?,
                 offset_bytes: allocation.offset_bytes(),
                 range_bytes: if is_outside { tensor_bytes } else { allocation.range_bytes() },
             })
@@ -60,6 +68,13 @@ impl Placed {
         commands.end()?;
         commands.run()?;
         Ok(())
+    }
+
+    fn need(&self) -> Need {
+        match self {
+            Placed::Buffer { buffer, .. } => buffer.need(),
+            Placed::Image(image) => image.need(),
+        }
     }
 
     fn resource(&self, role: Role) -> Resource<'_> {
@@ -92,11 +107,12 @@ impl Output {
         sets: &mut DescriptorSets,
         shape: &Conv2dShape,
         binding: &Binding,
+        backing: &Backing,
     ) -> Result<Self, BenchError> {
         let device = &context.device;
         let guard = guard_size(device);
         let allocation = allocate(context, binding, shape.output_dims(), guard)?;
-        let placed = Placed::new(device, &allocation, context.weakening)?;
+        let placed = Placed::new(device, &allocation, context.weakening, backing)?;
         let size_bytes = allocation.size_bytes() as u64;
         let word = POISON.word(binding.dtype);
         let (mut poison, mut copied) = (None, None);
@@ -188,13 +204,21 @@ pub struct Operation {
     pub push: Vec<u8>,
     /// Descriptor set by the layouts of the bindings, in order.
     sets: HashMap<Vec<Layout>, usize>,
-    // Held for the descriptors above.
-    _tensors: HashMap<(Role, Layout), Placed>,
+    // Held for the descriptors above, too.
+    tensors: HashMap<(Role, Layout), Placed>,
 }
 
 impl Operation {
     pub fn descriptor_set(&self, bindings: &[Binding]) -> Option<usize> {
         self.sets.get(&layouts(bindings)).copied()
+    }
+
+    /// How many invocations a variant needs here.
+    pub fn grid(&self, variant: &Variant) -> Result<[u32; 3], Fatal> {
+        let size = variant.grid.size(|name| self.features.get(name).copied());
+        size.ok_or_else(|| {
+            Fatal::system(format!("the grid of {} cannot be computed for {}", variant.name, self.case.id))
+        })
     }
 }
 
@@ -206,6 +230,7 @@ pub struct Site {
     pub shape: Conv2dShape,
     pub output: Output,
     pub operations: Vec<Operation>,
+    backing: Backing,
 }
 
 impl Site {
@@ -215,11 +240,38 @@ impl Site {
         sets: &mut DescriptorSets,
         case: &Case,
         bindings: &[Vec<Binding>],
+        backing: Backing,
     ) -> Result<Self, BenchError> {
         let shape = Conv2dShape::of(case)?;
         let output = bindings.iter().flatten().find(|b| b.role == Role::Output).ok_or(BenchError::NoOutput)?;
-        let output = Output::new(context, sets, &shape, output)?;
-        Ok(Self { shape, output, operations: Vec::new() })
+        let output = Output::new(context, sets, &shape, output, &backing)?;
+        Ok(Self { shape, output, operations: Vec::new(), backing })
+    }
+
+    /// What all tensors ask of their memory.
+    pub fn needs(&self) -> Vec<Need> {
+        let operands = self.operations.iter().flat_map(|o| o.tensors.values());
+        std::iter::once(&self.output.placed).chain(operands).map(Placed::need).collect()
+    }
+
+    /// Makes a descriptor set of an operation for a list of bindings; returns its index in `sets`.
+    pub fn add_set(
+        &self,
+        context: &mut Context,
+        sets: &mut DescriptorSets,
+        operation: usize,
+        bindings: &[Binding],
+    ) -> Result<usize, BenchError> {
+        let tensors = &self.operations[operation].tensors;
+        let resources: Vec<Resource<'_>> = bindings
+            .iter()
+            .map(|b| match b.role {
+                Role::Output => self.output.placed.resource(Role::Output),
+                role => tensors[&(role, b.layout)].resource(role),
+            })
+            .collect();
+        let layout = context.pipelines.layout(bindings, context.push_bytes)?;
+        Ok(sets.add(&layout, &resources)?)
     }
 
     /// Uploads operands and makes their descriptor sets. `case` has the activation to run with.
@@ -245,32 +297,25 @@ impl Site {
             };
             let lanes = if binding.padding == Some(Padding::Undefined) { Lanes::Undefined } else { Lanes::Zero };
             let allocation = allocate(context, binding, dims, guard_size(&context.device))?;
-            let placed = Placed::new(&context.device, &allocation, context.weakening)?;
+            let placed = Placed::new(&context.device, &allocation, context.weakening, &self.backing)?;
             placed.upload(&context.device, &allocation.pack(values, lanes)?)?;
             tensors.insert((binding.role, binding.layout), placed);
         }
-        let mut found = HashMap::new();
-        for list in bindings {
-            let resources: Vec<Resource<'_>> = list
-                .iter()
-                .map(|b| match b.role {
-                    Role::Output => self.output.placed.resource(Role::Output),
-                    role => tensors[&(role, b.layout)].resource(role),
-                })
-                .collect();
-            let layout = context.pipelines.layout(list, context.push_bytes)?;
-            found.insert(layouts(list), sets.add(&layout, &resources)?);
-        }
         let manifest = &context.bundle.manifest;
+        let operation = self.operations.len();
         self.operations.push(Operation {
             family,
             spec: constants::spec(&manifest.spec, &features),
             push: constants::push(&manifest.push, &features),
             case,
             features,
-            sets: found,
-            _tensors: tensors,
+            sets: HashMap::new(),
+            tensors,
         });
+        for list in bindings {
+            let set = self.add_set(context, sets, operation, list)?;
+            self.operations[operation].sets.insert(layouts(list), set);
+        }
         Ok(())
     }
 
