@@ -11,6 +11,7 @@
 pub mod alike;
 pub mod applicability;
 pub mod blame;
+pub mod diagnosis;
 pub mod explain;
 pub mod file;
 pub mod finalists;
@@ -26,6 +27,8 @@ pub mod restriction;
 pub mod rows;
 pub mod schedule;
 pub mod session;
+pub mod sibling;
 pub mod state;
 pub mod summary;
 pub mod supervisor;
+pub mod triage;

@@ -1,6 +1,6 @@
 //! Reproducers: a folder that shows one rejection on any device. It is a bundle of one case and one candidate (with the
-//! reference of its class), the GLSL that it came from, and what was found where. Knows bundles and verdicts; how a bundle
-//! is run is the session's.
+//! reference of its class, and siblings for triage), the GLSL that it came from, and what was found where. Knows bundles and
+//! verdicts; how a bundle is run is the session's.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 use super::blame;
 use super::restriction::{RestrictionError, restrict};
 use super::session::{self, Ending, Options, Outcome, SweepError, Watch};
+use super::sibling::siblings;
 use super::state::{ELSEWHERE, State};
 use crate::beside;
 use crate::matrix::{Variant, local_name};
 use crate::results::device_folder;
 use crate::verify::{Status, Verdict};
-use crate::worker::bundle::{Bundle, BundleError};
+use crate::worker::bundle::{Bundle, BundleError, Manifest};
 
 /// Of the folder, beside the bundle's manifest.
 pub const FILE: &str = "reproducer.yaml";
@@ -124,9 +125,25 @@ fn is_bad(status: Status) -> bool {
     matches!(status, Status::Rejected | Status::Unstable)
 }
 
-fn candidate_name(state: &State, candidate: usize) -> String {
-    let c = &state.manifest.candidates[candidate];
-    format!("{}@{}", state.manifest.variants[c.variant].variant.name, local_name(c.local))
+fn candidate_name(manifest: &Manifest, candidate: usize) -> String {
+    let c = &manifest.candidates[candidate];
+    format!("{}@{}", manifest.variants[c.variant].variant.name, local_name(c.local))
+}
+
+impl Reproducer {
+    /// The case and the candidate in the manifest of its bundle.
+    ///
+    /// # Errors
+    /// One of them is not there.
+    pub fn place(&self, folder: &Path, manifest: &Manifest) -> Result<(usize, usize), ReproducerError> {
+        let case = manifest.cases.iter().position(|c| c.case.id == self.case);
+        let candidate = (0..manifest.candidates.len()).find(|&c| candidate_name(manifest, c) == self.candidate);
+        case.zip(candidate).ok_or_else(|| ReproducerError::Missing {
+            path: folder.join(FILE),
+            candidate: self.candidate.clone(),
+            case: self.case.clone(),
+        })
+    }
 }
 
 fn finding(outcome: &Outcome, case: usize, candidate: usize, culprit: Option<String>) -> Finding {
@@ -152,7 +169,7 @@ fn remove(path: &Path) -> Result<(), ReproducerError> {
     }
 }
 
-fn write_yaml<T: Serialize>(path: &Path, value: &T) -> Result<(), ReproducerError> {
+pub(super) fn write_yaml<T: Serialize>(path: &Path, value: &T) -> Result<(), ReproducerError> {
     let text = serde_saphyr::to_string(value)
         .map_err(|e| ReproducerError::Write { path: path.to_path_buf(), source: std::io::Error::other(e) })?;
     write(path, text.as_bytes())
@@ -177,7 +194,7 @@ fn faults(state: &State) -> Vec<(usize, usize, Option<String>)> {
             for &candidate in members.iter().filter(is_bad) {
                 let candidate = candidate as usize;
                 let culprit = culprits.get(&candidate).cloned();
-                let what = culprit.clone().unwrap_or_else(|| candidate_name(state, candidate));
+                let what = culprit.clone().unwrap_or_else(|| candidate_name(&state.manifest, candidate));
                 if known.insert((state.records.get(case, candidate).kind, what)) {
                     found.push((case, candidate, culprit));
                 }
@@ -203,10 +220,16 @@ pub fn write_all(
     let all = faults(state);
     let mut folders = Vec::new();
     for (case, candidate, culprit) in all.iter().take(MAX_FOLDERS) {
-        let name = candidate_name(state, *candidate);
+        let name = candidate_name(manifest, *candidate);
         let id = manifest.cases[*case].case.id.clone();
         let folder = dir.join(format!("{id}_{}", name.replace('@', "_")));
-        let mut part = restrict(manifest, std::slice::from_ref(&id), std::slice::from_ref(&name))?;
+        // What it is compared with when it is triaged.
+        let admitted = |other: usize| state.records.get(*case, other).is_admitted();
+        let beside = siblings(manifest, (*case, *candidate), &admitted);
+        let names: Vec<String> = std::iter::once(name.clone())
+            .chain(beside.iter().map(|(other, _)| candidate_name(manifest, *other)))
+            .collect();
+        let mut part = restrict(manifest, std::slice::from_ref(&id), &names)?;
         part.sweep = "reproducer".to_owned();
         part.rules.min_rounds = ROUNDS;
         part.rules.max_rounds = ROUNDS;
@@ -214,11 +237,10 @@ pub fn write_all(
         part.rules.wall_s = None;
         // An incumbent is among the finalists, after the reference, and so replayed, however slow it is.
         part.rules.max_finalists = part.rules.max_finalists.max(2);
+        let own = (0..part.candidates.len()).find(|&c| candidate_name(&part, c) == name);
+        let own_class = own.map(|own| part.variants[part.candidates[own].variant].variant.given_class());
         for class in &mut part.given {
-            let own = part.candidates.iter().position(|c| {
-                let variant = &part.variants[c.variant].variant;
-                format!("{}@{}", variant.name, local_name(c.local)) == name
-            });
+            let own = own.filter(|_| own_class.as_ref() == Some(&class.id));
             class.incumbents = own.map(|own| (id.clone(), own)).into_iter().collect();
         }
         let variant = &manifest.variants[manifest.candidates[*candidate].variant];
@@ -265,6 +287,14 @@ pub fn load(folder: &Path) -> Result<Reproducer, ReproducerError> {
     Ok(reproducer)
 }
 
+/// Reads a reproducer with its bundle.
+///
+/// # Errors
+/// A folder that is no reproducer, or whose bundle is damaged.
+pub fn load_bundle(folder: &Path) -> Result<(Reproducer, Bundle), ReproducerError> {
+    Ok((load(folder)?, Bundle::load(folder)?))
+}
+
 /// Copies the candidate's own rows of a list of wrong elements, and counts them: the reference may be wrong here, too.
 fn keep_own(listed: &Path, candidate: &str, to: &Path) -> Result<usize, ReproducerError> {
     let failed = |path: &Path| {
@@ -299,19 +329,16 @@ fn keep_own(listed: &Path, candidate: &str, to: &Path) -> Result<usize, Reproduc
 /// A folder that is no reproducer, no device, a disk that is full; a run that was interrupted or that the device did not
 /// survive.
 pub fn reproduce(folder: &Path, options: &Options, watch: &mut dyn Watch) -> Result<Reproduction, ReproducerError> {
-    let reproducer = load(folder)?;
-    let bundle = Bundle::load(folder)?;
-    let missing = || ReproducerError::Missing {
-        path: folder.join(FILE),
-        candidate: reproducer.candidate.clone(),
-        case: reproducer.case.clone(),
-    };
-    let case = bundle.manifest.cases.iter().position(|c| c.case.id == reproducer.case).ok_or_else(missing)?;
+    let (reproducer, bundle) = load_bundle(folder)?;
+    reproducer.place(folder, &bundle.manifest)?;
     let listed = options.out.join(WRONG_ELEMENTS_FILE);
     let mut options = options.clone();
     options.worker.args.extend(["--wrong-elements".into(), listed.clone().into()]);
+    // Only the candidate and its reference: what it is triaged beside is not judged here.
+    let own = restrict(&bundle.manifest, &[], std::slice::from_ref(&reproducer.candidate))?;
+    let own = Manifest { sweep: bundle.manifest.sweep.clone(), ..own };
     // From a copy: a worker keeps what the driver compiled beside its bundle.
-    let bundle = bundle.save_part(bundle.manifest.clone(), &options.out.join("bundle"))?;
+    let bundle = bundle.save_part(own, &options.out.join("bundle"))?;
     let outcome = session::run(&bundle, &options, watch)?;
     match &outcome.ending {
         Ending::Complete => {}
@@ -319,8 +346,7 @@ pub fn reproduce(folder: &Path, options: &Options, watch: &mut dyn Watch) -> Res
         Ending::Wall => return Err(ReproducerError::Ended("out of time".to_owned())),
         Ending::GaveUp(why) => return Err(ReproducerError::Ended(why.clone())),
     }
-    let of_name = |&c: &usize| candidate_name(&outcome.state, c) == reproducer.candidate;
-    let candidate = (0..bundle.manifest.candidates.len()).find(of_name).ok_or_else(missing)?;
+    let (case, candidate) = reproducer.place(folder, &bundle.manifest)?;
     let here = finding(&outcome, case, candidate, None);
     let place = folder.join(device_folder(&outcome.header.device));
     write_yaml(&place.join(FINDING_FILE), &here)?;

@@ -1,7 +1,7 @@
 //! Replays of one command buffer: do their outputs agree, and with what? A replay is one hashed output of
 //! one execution, never one dispatch of a timed batch.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +90,11 @@ pub fn most_frequent(hashes: &[u64]) -> (u64, u32) {
     }
     let mode = counts.iter().max_by_key(|(hash, n)| (**n, std::cmp::Reverse(**hash))).map_or(0, |(hash, _)| *hash);
     (mode, counts.len() as u32)
+}
+
+/// The most frequent of counted outputs, by their hashes as text: of equally frequent ones the smallest, as above.
+pub fn most_frequent_of(counts: &BTreeMap<String, u32>) -> Option<&String> {
+    counts.iter().max_by_key(|(hash, n)| (**n, std::cmp::Reverse(*hash))).map(|(hash, _)| hash)
 }
 
 /// Reads the sets together: integers that vary are a race or a hardware fault, random data alone that varies is an order that is

@@ -1,0 +1,460 @@
+//! Triage of a candidate whose outputs vary: replays of it in several arms, each unlike the first in one thing. Arms take
+//! turns by rounds, each round beginning with another, since the rate of such faults moves by the power state of the device
+//! within minutes: arms that ran one after the other could not be compared. What the counts say is [`diagnosis`]'s.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::applicability;
+use super::diagnosis::{self, Diagnosis};
+use super::reproducer::{self, Reproducer, ReproducerError};
+use super::session::{Options, SweepError};
+use super::sibling::{Relation, siblings};
+use super::supervisor::{Heard, Hello, Worker, WorkerError};
+use crate::codegen::Reflection;
+use crate::matrix::local_name;
+use crate::results::device_folder;
+use crate::verify::replays::most_frequent_of;
+use crate::worker::bundle::{Bundle, BundleError, Candidate, Manifest};
+use crate::worker::protocol::{Event, Order, OutputCount, Triaged, Way};
+
+/// What triage found, in the folder of the device.
+pub const TRIAGE_FILE: &str = "triage.yaml";
+/// Silence for this much longer than the longest so far is a hang, on a machine that is slow with all.
+const SLOWEST_FACTOR: u32 = 10;
+
+#[derive(Debug, thiserror::Error)]
+pub enum TriageError {
+    #[error(transparent)]
+    Reproducer(#[from] ReproducerError),
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
+    #[error("{candidate} cannot run on {device}: {why}")]
+    Misfit { candidate: String, device: String, why: String },
+    #[error("--local {local}: {why}")]
+    Local { local: String, why: String },
+}
+
+impl TriageError {
+    pub fn exit_code(&self) -> i32 {
+        use crate::exit;
+        match self {
+            TriageError::Worker(WorkerError::Fatal { kind, message }) => {
+                let (kind, message) = (kind.clone(), message.clone());
+                SweepError::Worker(WorkerError::Fatal { kind, message }).exit_code()
+            }
+            TriageError::Worker(WorkerError::NoHello { .. }) => exit::DEVICE_FAILED,
+            TriageError::Worker(_)
+            | TriageError::Bundle(BundleError::Write { .. })
+            | TriageError::Reproducer(
+                ReproducerError::Write { .. } | ReproducerError::Bundle(BundleError::Write { .. }),
+            ) => exit::SYSTEM,
+            TriageError::Reproducer(_) | TriageError::Bundle(_) => exit::INPUT,
+            TriageError::Misfit { .. } => exit::NOTHING_ADMITTED,
+            TriageError::Local { .. } => exit::USAGE,
+        }
+    }
+}
+
+/// How much is asked.
+#[derive(Debug, Clone)]
+pub struct Effort {
+    /// Of each arm, in all rounds together.
+    pub replays: u32,
+    pub rounds: u32,
+    /// Local sizes to try beside those that the bundle holds.
+    pub locals: Vec<[u32; 3]>,
+}
+
+/// What is unlike the baseline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Difference {
+    /// Nothing: the baseline.
+    None,
+    Way(Way),
+    Sibling(Relation),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Arm {
+    pub name: String,
+    pub difference: Difference,
+    /// Index in the bundle.
+    pub candidate: usize,
+    pub way: Way,
+}
+
+/// The replays of one arm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ArmCounts {
+    pub arm: Arm,
+    pub replays: u32,
+    /// Distinct outputs of one set of operands, the largest over the sets.
+    pub distinct: u32,
+    /// Replays whose integers are wrong, or whose random output is another than the candidate's most frequent one.
+    pub deviating: u32,
+    /// Lowest and highest median of a round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_mhz: Option<[f64; 2]>,
+    /// Why it was not run, or not to the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<String>,
+    /// The worker died of it or fell silent.
+    pub is_lost: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    Complete,
+    /// Ctrl-C.
+    Interrupted,
+    /// The baseline itself killed or silenced the worker, or no fresh one came up.
+    Lost(String),
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Triage {
+    pub candidate: String,
+    pub case: String,
+    pub device: String,
+    pub driver: String,
+    /// `results/<device>`, as a folder's name.
+    #[serde(skip)]
+    pub device_folder: String,
+    pub rounds: u32,
+    pub arms: Vec<ArmCounts>,
+    pub diagnosis: Diagnosis,
+    pub end: End,
+}
+
+impl Triage {
+    pub fn is_any_lost(&self) -> bool {
+        matches!(self.end, End::Lost(_)) || self.arms.iter().any(|arm| arm.is_lost)
+    }
+
+    pub fn is_any_deviating(&self) -> bool {
+        self.arms.iter().any(|arm| arm.deviating > 0)
+    }
+}
+
+/// Follows triage.
+pub trait Watch {
+    /// The next order: which of how many, and its arm.
+    fn step(&mut self, _n_done: usize, _n_all: usize, _round: u32, _arm: &str) {}
+    fn note(&mut self, _text: &str) {}
+}
+
+fn name_of(manifest: &Manifest, candidate: usize) -> String {
+    let c = &manifest.candidates[candidate];
+    format!("{}@{}", manifest.variants[c.variant].variant.name, local_name(c.local))
+}
+
+/// The arms of a candidate, the baseline first.
+pub fn arms(manifest: &Manifest, case: usize, candidate: usize) -> Vec<Arm> {
+    let own = |name: &str, difference, way| Arm { name: name.to_owned(), difference, candidate, way };
+    let mut arms = vec![own("as recorded in a sweep", Difference::None, Way::Recorded)];
+    for (name, way) in [
+        ("full barriers", Way::FullBarriers),
+        ("dedicated memory", Way::DedicatedMemory),
+        ("one allocation", Way::OneAllocation),
+        ("one dispatch a submission", Way::OneDispatch),
+        ("recorded each time", Way::Rerecorded),
+        ("fresh descriptor sets", Way::FreshSets),
+    ] {
+        arms.push(own(name, Difference::Way(way), way));
+    }
+    // Whoever wrote the folder chose those that are worth trying.
+    for (candidate, relation) in siblings(manifest, (case, candidate), &|_| true) {
+        let name = relation.name();
+        arms.push(Arm { name, difference: Difference::Sibling(relation), candidate, way: Way::Recorded });
+    }
+    arms
+}
+
+/// Adds candidates of the same variant at other local sizes. A kernel's shared memory depends on its local size, so the
+/// module is asked.
+fn add_locals(
+    bundle: &Bundle,
+    manifest: &mut Manifest,
+    candidate: usize,
+    locals: &[[u32; 3]],
+) -> Result<(), TriageError> {
+    let own = manifest.candidates[candidate].clone();
+    for &local in locals {
+        if manifest.candidates.iter().any(|c| c.variant == own.variant && c.local == local) {
+            continue;
+        }
+        let shared_bytes = match own.shared_bytes {
+            0 => 0,
+            _ => {
+                let words = bundle.spirv(&manifest.variants[own.variant].spirv_hash)?;
+                let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+                let reflection = Reflection::read_at(&bytes, local);
+                let why =
+                    |e: &dyn std::fmt::Display| TriageError::Local { local: local_name(local), why: e.to_string() };
+                reflection.map_err(|e| why(&e))?.shared_bytes
+            }
+        };
+        manifest.candidates.push(Candidate { variant: own.variant, local, shared_bytes });
+    }
+    Ok(())
+}
+
+/// Triages the candidate of a reproducer's folder, and writes what was found below it: `<device>/triage.yaml`.
+/// `options.out` holds what is needed on the way.
+///
+/// # Errors
+/// A folder that is no reproducer, no device or one that cannot run the candidate, a disk that is full.
+pub fn of_folder(
+    folder: &Path,
+    effort: &Effort,
+    options: &Options,
+    watch: &mut dyn Watch,
+) -> Result<(Reproducer, Triage), TriageError> {
+    let (reproducer, bundle) = reproducer::load_bundle(folder)?;
+    let (case, candidate) = reproducer.place(folder, &bundle.manifest)?;
+    let triage = run(&bundle, (case, candidate), effort, options, watch)?;
+    reproducer::write_yaml(&folder.join(&triage.device_folder).join(TRIAGE_FILE), &triage)?;
+    Ok((reproducer, triage))
+}
+
+/// Triages a candidate of a bundle on a case.
+///
+/// # Errors
+/// No device, or one that cannot run the candidate. A worker that is lost later ends with what was counted before.
+pub fn run(
+    bundle: &Bundle,
+    (case, candidate): (usize, usize),
+    effort: &Effort,
+    options: &Options,
+    watch: &mut dyn Watch,
+) -> Result<Triage, TriageError> {
+    let mut manifest = bundle.manifest.clone();
+    add_locals(bundle, &mut manifest, candidate, &effort.locals)?;
+    // From a copy: a worker keeps what the driver compiled beside its bundle.
+    let bundle = bundle.save_part(manifest, &options.out.join("bundle"))?;
+    let manifest = &bundle.manifest;
+    let (worker, hello) = start(&bundle, options)?;
+    let device = hello.device;
+    let misfit = |candidate| applicability::misfit(manifest, &device, case, candidate);
+    if let Some(verdict) = misfit(candidate) {
+        let (candidate, device) = (name_of(manifest, candidate), device.name.clone());
+        return Err(TriageError::Misfit { candidate, device, why: verdict.detail });
+    }
+    let tallies = arms(manifest, case, candidate).into_iter().map(|arm| {
+        let obstacle = misfit(arm.candidate).map(|verdict| verdict.detail);
+        Tally { arm, outputs: BTreeMap::new(), clock_mhz: None, obstacle, is_lost: false }
+    });
+    let mut bed = Bed {
+        bundle: &bundle,
+        options,
+        case,
+        worker: Some(worker),
+        tallies: tallies.collect(),
+        begun: HashSet::new(),
+        slowest: Duration::ZERO,
+    };
+    let end = bed.rounds(effort, watch)?;
+    if let Some(worker) = bed.worker.take() {
+        worker.quit();
+    }
+    let counts = count(bed.tallies);
+    Ok(Triage {
+        candidate: name_of(manifest, candidate),
+        case: manifest.cases[case].case.id.clone(),
+        device: device.name.clone(),
+        driver: format!("{} {}", device.driver_name, device.driver_info).trim().to_owned(),
+        device_folder: device_folder(&device),
+        rounds: effort.rounds,
+        diagnosis: diagnosis::read(&counts),
+        arms: counts,
+        end,
+    })
+}
+
+fn start(bundle: &Bundle, options: &Options) -> Result<(Worker, Hello), WorkerError> {
+    let mut program = options.worker.clone();
+    program.args.extend(["--manifest".into(), bundle.manifest_hash.clone().into()]);
+    Worker::start(&program, &bundle.dir, options.device.as_deref(), &options.patience)
+}
+
+struct Tally {
+    arm: Arm,
+    /// Replays by operands, hash and what is known of the output.
+    outputs: BTreeMap<(String, String, Option<bool>), u32>,
+    clock_mhz: Option<[f64; 2]>,
+    obstacle: Option<String>,
+    is_lost: bool,
+}
+
+struct Bed<'a> {
+    bundle: &'a Bundle,
+    options: &'a Options,
+    case: usize,
+    worker: Option<Worker>,
+    tallies: Vec<Tally>,
+    /// Arms that the present worker has set up.
+    begun: HashSet<usize>,
+    /// The longest that a worker was silent so far.
+    slowest: Duration,
+}
+
+/// How one order ended.
+enum Heeded {
+    Done,
+    /// The worker is gone.
+    Lost(String),
+}
+
+impl Bed<'_> {
+    fn rounds(&mut self, effort: &Effort, watch: &mut dyn Watch) -> Result<End, TriageError> {
+        let n_arms = self.tallies.len();
+        let n_all = n_arms * effort.rounds as usize;
+        for round in 0..effort.rounds {
+            let share = effort.replays / effort.rounds + u32::from(round < effort.replays % effort.rounds);
+            for turn in 0..n_arms {
+                let at = (turn + round as usize) % n_arms;
+                if self.options.stop.load(Ordering::SeqCst) {
+                    return Ok(End::Interrupted);
+                }
+                if self.tallies[at].obstacle.is_some() || share == 0 {
+                    continue;
+                }
+                let arm = self.tallies[at].arm.clone();
+                watch.step(round as usize * n_arms + turn, n_all, round + 1, &arm.name);
+                if self.worker.is_none() {
+                    match start(self.bundle, self.options) {
+                        Ok((worker, _)) => self.worker = Some(worker),
+                        Err(e) => return Ok(End::Lost(format!("no fresh worker came up: {e}"))),
+                    }
+                    self.begun.clear();
+                }
+                if let Heeded::Lost(how) = self.order(at, share) {
+                    self.worker = None;
+                    let how = format!("worker lost in round {}: {how}", round + 1);
+                    watch.note(&format!("{}: {how}", arm.name));
+                    let tally = &mut self.tallies[at];
+                    (tally.obstacle, tally.is_lost) = (Some(how.clone()), true);
+                    if arm.difference == Difference::None {
+                        return Ok(End::Lost(how));
+                    }
+                }
+            }
+        }
+        Ok(End::Complete)
+    }
+
+    fn order(&mut self, at: usize, replays: u32) -> Heeded {
+        let is_first = self.begun.insert(at);
+        let Tally { arm: Arm { candidate, way, .. }, .. } = self.tallies[at];
+        let order = Order::Triage { case: self.case, candidate, way, replays };
+        let Some(worker) = self.worker.as_mut() else { return Heeded::Lost("there is none".to_owned()) };
+        if !worker.send(&order) {
+            return Heeded::Lost(match worker.hear(Duration::ZERO) {
+                Heard::Gone(how) => how,
+                _ => "it does not listen any more".to_owned(),
+            });
+        }
+        loop {
+            let mut patience = self.options.patience.for_event(is_first, 0.0);
+            if self.options.patience.factor > 0.0 {
+                patience = patience.max(self.slowest * SLOWEST_FACTOR);
+            }
+            let asked_at = std::time::Instant::now();
+            let event = match worker.hear(patience) {
+                Heard::Event(event) => event,
+                Heard::Silence => return Heeded::Lost(format!("no event for {:.0} s", patience.as_secs_f64())),
+                Heard::Gone(how) => return Heeded::Lost(how),
+            };
+            self.slowest = self.slowest.max(asked_at.elapsed());
+            match event {
+                Event::Begin { .. } => {}
+                Event::Triaged(triaged) if (triaged.candidate, triaged.way) == (candidate, way) => {
+                    self.tallies[at].add(triaged);
+                }
+                Event::Done { .. } => return Heeded::Done,
+                Event::Fatal { message, .. } => return Heeded::Lost(message),
+                other => return Heeded::Lost(format!("it answered something that was not asked: {other:?}")),
+            }
+        }
+    }
+}
+
+impl Tally {
+    fn add(&mut self, triaged: Triaged) {
+        self.obstacle = triaged.impediment;
+        for OutputCount { operands, hash, is_right, replays } in triaged.outputs {
+            *self.outputs.entry((operands, hash, is_right)).or_default() += replays;
+        }
+        if let Some([_, median, _]) = triaged.clock_mhz {
+            let [low, high] = self.clock_mhz.unwrap_or([median; 2]);
+            self.clock_mhz = Some([low.min(median), high.max(median)]);
+        }
+    }
+}
+
+/// Arms of one candidate must agree on random data; those of its siblings may sum in another order.
+fn count(tallies: Vec<Tally>) -> Vec<ArmCounts> {
+    let mut of_candidate: BTreeMap<(usize, String), BTreeMap<String, u32>> = BTreeMap::new();
+    for tally in &tallies {
+        for ((operands, hash, is_right), n) in &tally.outputs {
+            if is_right.is_none() {
+                let outputs = of_candidate.entry((tally.arm.candidate, operands.clone())).or_default();
+                *outputs.entry(hash.clone()).or_default() += n;
+            }
+        }
+    }
+    let usual = |candidate: usize, operands: &str| {
+        of_candidate.get(&(candidate, operands.to_owned())).and_then(most_frequent_of)
+    };
+    let one = |tally: Tally| {
+        let candidate = tally.arm.candidate;
+        let mut distinct: BTreeMap<&str, HashSet<&str>> = BTreeMap::new();
+        let (mut replays, mut deviating) = (0, 0);
+        for ((operands, hash, is_right), n) in &tally.outputs {
+            distinct.entry(operands).or_default().insert(hash);
+            replays += n;
+            let is_good = is_right.unwrap_or_else(|| usual(candidate, operands).is_some_and(|usual| usual == hash));
+            deviating += if is_good { 0 } else { *n };
+        }
+        let distinct = distinct.values().map(HashSet::len).max().unwrap_or(0) as u32;
+        let Tally { arm, clock_mhz, obstacle, is_lost, .. } = tally;
+        ArmCounts { arm, replays, distinct, deviating, clock_mhz, obstacle, is_lost }
+    };
+    tallies.into_iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(candidate: usize, outputs: &[(&str, &str, Option<bool>, u32)]) -> Tally {
+        let arm = Arm { name: "a".into(), difference: Difference::None, candidate, way: Way::Recorded };
+        let one = |(operands, hash, is_right, n): &(&str, &str, Option<bool>, u32)| {
+            (((*operands).to_owned(), (*hash).to_owned(), *is_right), *n)
+        };
+        let outputs = outputs.iter().map(one).collect();
+        Tally { arm, outputs, clock_mhz: None, obstacle: None, is_lost: false }
+    }
+
+    #[test]
+    fn integers_are_held_to_what_is_right_and_random_data_to_the_usual_output_of_the_candidate() {
+        let counts = count(vec![
+            tally(0, &[("I1 A", "r", Some(true), 9), ("I1 A", "w", Some(false), 1), ("R A", "u", None, 10)]),
+            // Steady, and not what the candidate gives elsewhere.
+            tally(0, &[("I1 A", "r", Some(true), 3), ("R A", "v", None, 3)]),
+            // A sibling may sum in another order.
+            tally(1, &[("I1 A", "w", Some(false), 4), ("R A", "v", None, 4), ("R A", "n", Some(false), 1)]),
+        ]);
+        let seen: Vec<_> = counts.iter().map(|c| (c.replays, c.distinct, c.deviating)).collect();
+        assert_eq!(seen, [(20, 2, 1), (6, 1, 3), (9, 2, 5)]);
+    }
+}
