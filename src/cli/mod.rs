@@ -20,6 +20,7 @@ pub mod reproduce;
 pub mod specimens;
 pub mod sweep;
 pub mod table;
+pub mod triage;
 
 /// Tunes and generates Vulkan compute shaders, and never ships a fast wrong kernel.
 #[derive(Debug, Parser)]
@@ -77,6 +78,8 @@ pub enum Command {
     Bundle(bundle::Args),
     /// Run one rejection that a sweep wrote down, on any device.
     Reproduce(reproduce::Args),
+    /// Replay a candidate that a sweep wrote down in several ways, to see what its fault depends on.
+    Triage(triage::Args),
     /// Try shaders with planted faults: each must be found, and its healthy twin admitted.
     Specimens(specimens::Args),
 }
@@ -116,6 +119,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&cli.common, args),
         Command::Bundle(args) => bundle::run(&cli.common, args),
         Command::Reproduce(args) => reproduce::run(&cli.common, args),
+        Command::Triage(args) => triage::run(&cli.common, args),
         Command::Specimens(args) => specimens::run(&cli.common, args),
     };
     let code = match outcome {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::applicability;
 use super::diagnosis::{self, Diagnosis};
-use super::reproducer::{self, Reproducer, ReproducerError};
+use super::reproducer::{self, ReproducerError};
 use super::session::{Options, SweepError};
 use super::sibling::{Relation, siblings};
 use super::supervisor::{Heard, Hello, Worker, WorkerError};
@@ -208,8 +208,7 @@ fn add_locals(
     Ok(())
 }
 
-/// Triages the candidate of a reproducer's folder, and writes what was found below it: `<device>/triage.yaml`.
-/// `options.out` holds what is needed on the way.
+/// Triages the candidate of a reproducer's folder. `options.out` holds what is needed on the way.
 ///
 /// # Errors
 /// A folder that is no reproducer, no device or one that cannot run the candidate, a disk that is full.
@@ -218,12 +217,18 @@ pub fn of_folder(
     effort: &Effort,
     options: &Options,
     watch: &mut dyn Watch,
-) -> Result<(Reproducer, Triage), TriageError> {
+) -> Result<Triage, TriageError> {
     let (reproducer, bundle) = reproducer::load_bundle(folder)?;
-    let (case, candidate) = reproducer.place(folder, &bundle.manifest)?;
-    let triage = run(&bundle, (case, candidate), effort, options, watch)?;
-    reproducer::write_yaml(&folder.join(&triage.device_folder).join(TRIAGE_FILE), &triage)?;
-    Ok((reproducer, triage))
+    let place = reproducer.place(folder, &bundle.manifest)?;
+    run(&bundle, place, effort, options, watch)
+}
+
+/// Writes what was found.
+///
+/// # Errors
+/// It cannot be written.
+pub fn save(triage: &Triage, path: &Path) -> Result<(), TriageError> {
+    Ok(reproducer::write_yaml(path, triage)?)
 }
 
 /// Triages a candidate of a bundle on a case.

@@ -175,8 +175,10 @@ impl Triage {
                 let began = Instant::now();
                 recorder.submit(context, once, TURNS.len())?;
                 let one_ns = began.elapsed().as_nanos() as f64 / TURNS.len() as f64;
-                let n_fit = (SUBMIT_CAP_NS / one_ns.max(1.0)) as usize;
-                let n = n_fit.min(replays as usize).min(MAX_RECORDED).next_multiple_of(TURNS.len());
+                let n_fit = ((SUBMIT_CAP_NS / one_ns.max(1.0)) as usize).clamp(TURNS.len(), MAX_RECORDED);
+                // As many as are asked for, in submissions of equal size.
+                let n_submissions = (replays as usize).div_ceil(n_fit).max(1);
+                let n = (replays as usize).div_ceil(n_submissions).max(1).next_multiple_of(TURNS.len());
                 Recorded { parts: recorder.record(context, Vec::new(), n, None)?, n_replays: n }
             }
         };

@@ -10,7 +10,7 @@ cargo xtask COMMAND [ARGUMENTS]
 Brings what this machine lacks (asks before installing anything as root), builds
 shaderc once a machine (about 10 minutes on 2 cores), builds tilesmith, runs it.
 
-  sweep list check table diff doctor bundle
+  sweep list check table diff doctor bundle specimens reproduce triage
               passed to tilesmith as they stand; `cargo xtask sweep --help` explains one
   setup       only brings what is missing and builds
       --ci                   what ci runs on too: lavapipe and SwiftShader
@@ -24,7 +24,7 @@ Exit codes: 0 done, 1 something was found, 2 wrong arguments, 5 the system refus
 ";
 
 /// Commands of tilesmith that open a Vulkan device. The others must work without a loader.
-const DEVICE_COMMANDS: [&str; 3] = ["sweep", "specimens", "reproduce"];
+const DEVICE_COMMANDS: [&str; 4] = ["sweep", "specimens", "reproduce", "triage"];
 const DEVICELESS_COMMANDS: [&str; 6] = ["list", "check", "table", "diff", "doctor", "bundle"];
 /// With one of these, the command only prints.
 const PRINT_ONLY: [&str; 5] = ["--help", "-h", "help", "--version", "-V"];
