@@ -10,9 +10,12 @@ use tilesmith::gpu::validation::Check;
 use tilesmith::gpu::{Buffer, Commands, Device, Instance, Memory};
 use tilesmith::specimens::{self, Trial};
 use tilesmith::sweep::supervisor::WorkerProgram;
-use tilesmith::worker::protocol::Order;
+use tilesmith::worker::protocol::{Event, Order, Way};
 use tilesmith::worker::serve::{Engine, Outlet};
 use tilesmith::worker::session::Session;
+
+mod session_events;
+use session_events::ask;
 
 /// The device and what its layer has said of `planted`.
 fn said_of(checks: &[Check], planted: impl FnOnce(&Arc<Device>)) -> Vec<String> {
@@ -78,4 +81,35 @@ fn gpu_assisted_validation_objects_to_a_store_far_behind_the_end() {
     let fatal = session.execute(&order, &mut Outlet::new(&mut sink)).unwrap_err();
     assert_eq!(fatal.kind, "validation", "{fatal}");
     assert!(fatal.message.contains("ut of bounds"), "{fatal}");
+}
+
+/// What each way of triage records and makes is Vulkan, fresh sets and memory that tensors share among it.
+#[test]
+fn triage_is_clean_in_every_way() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let worker = WorkerProgram { program: env!("CARGO_BIN_EXE_tilesmith-worker").into(), args: Vec::new() };
+    let trial = Trial::new(root, worker, None, Arc::new(AtomicBool::new(false))).unwrap();
+    // Images, and shared memory.
+    for name in ["accumulator_rounded_to_f16", "mm_row_stride_wrong"] {
+        let found = specimens::load(&root.join("tests/specimens"), Some(name)).unwrap();
+        let planned = trial.plan(&found[0]).unwrap().unwrap();
+        let checks = [Check::Core, Check::Synchronization];
+        let mut session = Session::open_validated(&planned.bundle.dir, None, &checks).unwrap();
+        let ways = [
+            Way::Recorded,
+            Way::FullBarriers,
+            Way::DedicatedMemory,
+            Way::OneAllocation,
+            Way::OneDispatch,
+            Way::Rerecorded,
+            Way::FreshSets,
+        ];
+        for way in ways.into_iter().chain(ways) {
+            let order = Order::Triage { case: 0, candidate: 0, way, replays: 20 };
+            let events = ask(&mut session, &order);
+            let triaged = events.iter().find_map(|e| if let Event::Triaged(t) = e { Some(t) } else { None });
+            let outputs = &triaged.unwrap().outputs;
+            assert!(outputs.iter().map(|o| o.replays).sum::<u32>() >= 20, "{way:?}: {triaged:?}");
+        }
+    }
 }

@@ -7,10 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use indexmap::IndexMap;
-use tilesmith::content_hash::short_hash;
-use tilesmith::matrix::{AxisChoice, Binding, Dtype, Grid, GridTerm, Layout, Phase, Role, Shrink, Variant};
-use tilesmith::ops::{Case, IndexMapHash};
 use tilesmith::results::{Repeat, ResultSet, Row};
 use tilesmith::sweep::journal::{Entry, Header};
 use tilesmith::sweep::rows;
@@ -19,126 +15,10 @@ use tilesmith::sweep::state::State;
 use tilesmith::sweep::summary::Summary;
 use tilesmith::sweep::supervisor::{Patience, WorkerProgram};
 use tilesmith::verify::{Kind, Status};
-use tilesmith::worker::bundle::{
-    Bundle, BundledVariant, Candidate, GivenClass, Harness, MANIFEST_SCHEMA, Manifest, Requirements, Rules,
-    StaticCounts, SweepCase,
-};
+use tilesmith::worker::bundle::{Bundle, Manifest};
 
-const N_VARIANTS: usize = 5;
-const LOCALS: [[u32; 3]; 2] = [[8, 8, 1], [64, 1, 1]];
-/// Candidates of one class: variants x local sizes.
-const N: usize = N_VARIANTS * LOCALS.len();
-
-fn case(c_out: i64) -> SweepCase {
-    let fields = [("c_in", 8), ("c_out", c_out), ("h", 4), ("w", 4), ("kernel_h", 1), ("kernel_w", 1), ("stride", 1)];
-    let more = [("padding", 0), ("groups", 1), ("batch", 1), ("activation", 0)];
-    let fields: IndexMap<String, i64> = fields.iter().chain(&more).map(|(k, v)| ((*k).to_owned(), *v)).collect();
-    SweepCase {
-        case: Case { op: "conv2d".into(), id: format!("8-{c_out}-4x4"), fields: IndexMapHash(fields) },
-        count: 1.0,
-        probes: vec![],
-        expected_i1: vec![["00000000000000aa".into(), "00000000000000bb".into()]],
-    }
-}
-
-fn variant(storage: &str, tile: usize) -> Variant {
-    let choice = |axis: &str, phase, value: String| AxisChoice { axis: axis.into(), phase, value };
-    let term = |of: &str| vec![GridTerm { of: vec![of.into()], per: 1 }];
-    Variant {
-        kernel: "k".into(),
-        name: format!("k_{storage}_t{tile}"),
-        axes: vec![
-            choice("storage", Phase::Given, storage.into()),
-            choice("tile", Phase::Dispatch, format!("t{tile}")),
-        ],
-        accumulate: Dtype::F32,
-        bindings: vec![Binding {
-            role: Role::Output,
-            name: "t_out".into(),
-            layout: Layout::BufC4,
-            dtype: if storage == "f16" { Dtype::F16 } else { Dtype::F32 },
-            padding: None,
-        }],
-        grid: Grid { x: term("c_out"), y: term("w_out"), z: term("h_out") },
-    }
-}
-
-/// Two classes (f32: candidates 0 to 9, f16: 10 to 19), the reference first in each.
-fn manifest() -> Manifest {
-    let variants: Vec<Variant> = ["f32", "f16"].iter().flat_map(|s| (0..N_VARIANTS).map(|t| variant(s, t))).collect();
-    let bundled = |v: Variant| BundledVariant {
-        spirv_hash: short_hash(v.name.as_bytes()),
-        requirements: Requirements {
-            features: if v.name.contains("f16") { vec!["storageBuffer16BitAccess".into()] } else { vec![] },
-            push_bytes: 16,
-            shared_bytes: 0,
-        },
-        counts: StaticCounts { n_instructions: 10, n_loads: 3, n_fmas: 4 },
-        compile_ms: None,
-        variant: v,
-    };
-    let candidates = (0..2 * N_VARIANTS)
-        .flat_map(|variant| LOCALS.map(|local| Candidate { variant, local, shared_bytes: 0 }))
-        .collect();
-    let class = |id: &str, reference| GivenClass {
-        id: id.into(),
-        values: IndexMap::from([("storage".to_owned(), id.to_owned())]),
-        reference,
-        incumbents: IndexMap::new(),
-    };
-    Manifest {
-        schema: MANIFEST_SCHEMA,
-        tilesmith: "0".into(),
-        sweep: "fake".into(),
-        kernel: "k".into(),
-        op: "conv2d".into(),
-        push: vec![],
-        spec: vec![],
-        shrink: Shrink::ToGrid,
-        variants: variants.into_iter().map(bundled).collect(),
-        candidates,
-        given: vec![class("f32", 0), class("f16", N)],
-        cases: vec![case(8), case(16)],
-        rules: Rules {
-            min_rounds: 5,
-            max_rounds: 10,
-            block: 4,
-            sample_ns: 1_000_000,
-            within: 3.0,
-            interval: 0.02,
-            wall_s: None,
-            tie: 0.03,
-            replays: 4,
-            finalist_replays: 60,
-            max_finalists: 3,
-        },
-        seed: 7,
-        harness: {
-            let h = short_hash(b"harness");
-            Harness { inspect: h.clone(), canary_arithmetic: h.clone(), canary_bandwidth: h.clone(), dirty_shared: h }
-        },
-        compiler: "none".into(),
-        target_env: "vulkan1.1".into(),
-        matrix_hash: "0".into(),
-    }
-}
-
-/// Bundles whose modules are their own names are never executed: the fake device computes nothing. Padded to words.
-fn bundle_of(mut manifest: Manifest, dir: &Path) -> Bundle {
-    let mut files = Vec::new();
-    let mut file = |name: &str| {
-        let bytes = [name.as_bytes(), &vec![0; (4 - name.len() % 4) % 4]].concat();
-        files.push((short_hash(&bytes), bytes.clone()));
-        short_hash(&bytes)
-    };
-    for v in &mut manifest.variants {
-        v.spirv_hash = file(&v.variant.name);
-    }
-    let h = file("harness");
-    manifest.harness =
-        Harness { inspect: h.clone(), canary_arithmetic: h.clone(), canary_bandwidth: h.clone(), dirty_shared: h };
-    Bundle::save(dir, manifest, files.iter().map(|(h, b)| (h.as_str(), b.as_slice()))).unwrap()
-}
+mod fake_bundle;
+use fake_bundle::{LOCALS, N, N_VARIANTS, bundle_of, manifest};
 
 struct Lab {
     dir: tempfile::TempDir,
