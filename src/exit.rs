@@ -2,7 +2,7 @@
 
 /// Everything that was asked for was done.
 pub const OK: i32 = 0;
-/// The command ran, and what it checked does not hold: `check`, `ci`, `specimens`, `reproduce`,
+/// The command ran, and what it checked does not hold: `check`, `ci`, `specimens`, `reproduce`, `triage`,
 /// `diff --fail-on` or `sweep --validate` found something.
 pub const FOUND: i32 = 1;
 /// The command line is wrong (clap's own code).
@@ -13,9 +13,10 @@ pub const INPUT: i32 = 3;
 pub const NO_DEVICE: i32 = 4;
 /// The operating system refused: disk full, permission, missing program.
 pub const SYSTEM: i32 = 5;
-/// The worker or the device failed in a way that no fresh worker mended.
+/// The worker or the device failed in a way that no fresh worker mended; `triage`: it failed in one of the arms.
 pub const DEVICE_FAILED: i32 = 6;
-/// Nothing was admitted, so there is nothing to choose from; `reproduce`: the device could not run the candidate.
+/// Nothing was admitted, so there is nothing to choose from; `reproduce` and `triage`: the device could not run the
+/// candidate.
 pub const NOTHING_ADMITTED: i32 = 7;
 /// A sweep ran out of the wall time it was given; what was measured is kept, and `--resume` goes on.
 pub const INCOMPLETE: i32 = 8;

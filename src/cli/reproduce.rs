@@ -13,6 +13,7 @@ use crate::sweep::progress::Progress;
 use crate::sweep::reproducer::{self, Fate, Finding, ReproducerError, Reproduction, WRONG_ELEMENTS_FILE};
 use crate::sweep::session::Options;
 use crate::sweep::supervisor::{Patience, WorkerProgram};
+use crate::verify::Status;
 use crate::worker::bundle::BundleError;
 
 #[derive(Debug, clap::Args)]
@@ -99,5 +100,7 @@ fn text(reproduction: &Reproduction) -> String {
         Fate::RightHere => "not reproduced: right on this device",
         Fate::NotTried => "not tried: this device cannot run it, or a check did not run",
     };
-    format!("{head}{elements}\n{end}\n")
+    let is_unstable = [&reproducer.found, here].iter().any(|finding| finding.verdict.status == Status::Unstable);
+    let next = if is_unstable { "\nnext: `tilesmith triage` of this folder shows what it depends on" } else { "" };
+    format!("{head}{elements}\n{end}{next}\n")
 }

@@ -13,8 +13,9 @@ use super::print;
 use super::{Common, Failure, Format};
 use crate::exit;
 use crate::sweep::session::Options;
+use crate::sweep::sibling::Relation;
 use crate::sweep::supervisor::{Patience, WorkerProgram};
-use crate::sweep::triage::{self, ArmCounts, Effort, End, TRIAGE_FILE, Triage, Watch};
+use crate::sweep::triage::{self, ArmCounts, Difference, Effort, End, TRIAGE_FILE, Triage, Watch};
 
 const WIDTH: usize = 80;
 
@@ -119,6 +120,16 @@ fn text(triage: &Triage) -> String {
         End::Lost(how) => wrapped(&format!("ended early: {how}; the table holds what was replayed until then")) + "\n",
     };
     let mut out = format!("{head}\n{table}\n{end}{}\n", wrapped(&diagnosis.sentence));
+    let has = |is_it: fn(&Relation) -> bool| {
+        arms.iter().any(|c| matches!(&c.arm.difference, Difference::Sibling(relation) if is_it(relation)))
+    };
+    if !has(|relation| matches!(relation, Relation::Axis { .. })) {
+        out += &wrapped("no arm of another storage: the folder holds no sibling that was admitted in the sweep");
+        out.push('\n');
+    }
+    if !has(|relation| matches!(relation, Relation::Local { .. })) {
+        out += "no arm of another local size: the folder holds none; --local 4x16x1 tries one\n";
+    }
     if arms.iter().all(|counts| counts.clock_mhz.is_none()) {
         out += "the clock cannot be read here: a fault of the top clock alone may hide\n";
     }
