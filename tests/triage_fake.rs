@@ -9,10 +9,11 @@ use std::time::Duration;
 use tilesmith::sweep::diagnosis::Beside;
 use tilesmith::sweep::reproducer::{Finding, Reproducer};
 use tilesmith::sweep::session::Options;
+use tilesmith::sweep::sibling::siblings;
 use tilesmith::sweep::supervisor::{Patience, WorkerProgram};
 use tilesmith::sweep::triage::{self, ArmCounts, Effort, End, Triage, Watch};
 use tilesmith::verify::{Kind, Status, Verdict};
-use tilesmith::worker::bundle::Bundle;
+use tilesmith::worker::bundle::{Bundle, Candidate};
 
 mod fake_bundle;
 use fake_bundle::{LOCALS, N, N_VARIANTS, bundle_of, manifest};
@@ -122,6 +123,22 @@ fn arm<'a>(triage: &'a Triage, name: &str) -> &'a ArmCounts {
 
 fn figures(arm: &ArmCounts) -> (u32, u32, u32) {
     (arm.replays, arm.distinct, arm.deviating)
+}
+
+#[test]
+fn a_local_size_that_shrinks_to_the_same_dispatch_is_no_sibling() {
+    let mut manifest = manifest();
+    // On 8 x 4 x 4 invocations 8x8x1 is dispatched as 8x4x1; 16x4x1 has as many invocations, and is the same dispatch.
+    for local in [[16, 4, 1], [4, 16, 1], [32, 1, 1], [2, 2, 1], [4, 4, 1]] {
+        manifest.candidates.push(Candidate { local, ..manifest.candidates[0].clone() });
+    }
+    let names = |admitted: &dyn Fn(usize) -> bool| {
+        siblings(&manifest, (0, 0), admitted).iter().map(|(_, relation)| relation.name()).collect::<Vec<_>>()
+    };
+    // As many invocations first; 64x1x1 and 32x1x1 are 8x1x1 both, 4x16x1 is 4x4x1.
+    assert_eq!(names(&|_| true), ["storage=f16", "local 64x1x1", "local 4x16x1", "local 2x2x1"]);
+    // Those that the sweep admitted come before others of as many invocations, and a storage that it did not is left out.
+    assert_eq!(names(&|c| c == 2 * N + 1), ["local 4x16x1", "local 64x1x1", "local 2x2x1"]);
 }
 
 #[test]
