@@ -129,7 +129,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     // A part of a sweep says too little for a table.
     let is_whole =
         matches!(ending, Ending::Complete) && args.cases.is_empty() && args.only.is_empty() && args.validate.is_empty();
-    let tables = if is_whole && summary.n_admitted() > 0 {
+    let tables = if is_whole && summary.chains.is_empty() && summary.n_admitted() > 0 {
         super::table::refresh(common, &options.out, &bundle.bundle.manifest.kernel)
     } else {
         Ok(Vec::new())

@@ -16,6 +16,9 @@ pub mod row;
 /// looked at, but no table learns from them.
 pub const PART: &str = "-part";
 
+/// What stands in place of a kernel's name where several form a chain. No table learns from chains.
+pub const CHAINS: &str = "chains";
+
 /// Whether results of this name are not a whole sweep's.
 pub fn is_part(sweep: &str) -> bool {
     sweep.rsplit_once('@').map_or(sweep, |(stem, _)| stem).ends_with(PART)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 
 use crate::matrix::Scalar;
-use crate::matrix::document::{Content, Document, FileError, Node, Place, display_name};
+use crate::matrix::document::{self, Content, Document, FileError, Node, Place, display_name};
 use crate::matrix::suggestion::{did_you_mean, join_names};
 use crate::ops::case::parse_value;
 use crate::ops::{Case, FIELDS, Fields};
@@ -70,6 +70,12 @@ pub fn load(
     project: &Path,
     op_of: impl Fn(&str) -> Result<String, Vec<String>>,
 ) -> Result<SweepFile, SweepFileError> {
+    let (name, document) = read_document(path, project)?;
+    read(&name, document, path.parent().unwrap_or(Path::new(".")), project, op_of)
+}
+
+/// A sweep file's name and what stands in it.
+pub(super) fn read_document(path: &Path, project: &Path) -> Result<(String, Document), SweepFileError> {
     let shown = display_name(path);
     let unreadable = |source: std::io::Error| {
         let hint = if source.kind() == std::io::ErrorKind::NotFound { known_sweeps(project) } else { String::new() };
@@ -77,7 +83,7 @@ pub fn load(
     };
     let text = std::fs::read_to_string(path).map_err(unreadable)?;
     let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-    parse(&name, &shown, &text, path.parent().unwrap_or(Path::new(".")), project, op_of)
+    Ok((name, Document::parse(&shown, &text)?))
 }
 
 fn known_sweeps(project: &Path) -> String {
@@ -88,26 +94,17 @@ fn known_sweeps(project: &Path) -> String {
     if names.is_empty() { String::new() } else { format!(" (sweeps here: {})", names.join(", ")) }
 }
 
-/// The same from text; messages call the file `shown`.
-pub fn parse(
+/// The same from what stands in it.
+pub fn read(
     name: &str,
-    shown: &str,
-    text: &str,
+    document: Document,
     folder: &Path,
     project: &Path,
     op_of: impl Fn(&str) -> Result<String, Vec<String>>,
 ) -> Result<SweepFile, SweepFileError> {
-    let document = Document::parse(shown, text)?;
     let keys = ["schema", "kernel", "cases", "given", "candidates", "local", "rounds", "stop", "verify", "tie", "seed"];
     let top = document.fields(&document.root, "the sweep", &keys)?;
-    let schema = top.require("schema")?;
-    match document.scalar(schema, "schema")? {
-        Scalar::Int(SCHEMA) => {}
-        other => {
-            let message = format!("schema is {other}, and this tilesmith reads schema {SCHEMA}");
-            return Err(document.error(schema.place, message).into());
-        }
-    }
+    check_schema(&document, &top)?;
     let kernel_node = top.require("kernel")?;
     let kernel = document.text(kernel_node, "kernel")?;
     let op = op_of(&kernel).map_err(|known| {
@@ -120,17 +117,7 @@ pub fn parse(
     let candidates =
         top.get("candidates").map(|node| read_candidates(&document, node)).transpose()?.unwrap_or_default();
     let local = top.get("local").map(|node| read_local(&document, node)).transpose()?;
-    let seed = match top.get("seed") {
-        None => DEFAULT_SEED,
-        Some(node) => match document.scalar(node, "seed")? {
-            Scalar::Int(value) if *value >= 0 => *value as u64,
-            other => {
-                return Err(document
-                    .error(node.place, format!("seed must be an integer of at least 0, not `{other}`"))
-                    .into());
-            }
-        },
-    };
+    let seed = read_seed(&document, &top)?;
     let rules = read_rules(&document, &top)?;
     Ok(SweepFile {
         name: name.to_owned(),
@@ -143,6 +130,27 @@ pub fn parse(
         seed,
         document: document.clone(),
     })
+}
+
+pub(super) fn check_schema(document: &Document, top: &document::Fields<'_>) -> Result<(), Box<FileError>> {
+    let schema = top.require("schema")?;
+    match document.scalar(schema, "schema")? {
+        Scalar::Int(SCHEMA) => Ok(()),
+        other => {
+            let message = format!("schema is {other}, and this tilesmith reads schema {SCHEMA}");
+            Err(document.error(schema.place, message))
+        }
+    }
+}
+
+pub(super) fn read_seed(document: &Document, top: &document::Fields<'_>) -> Result<u64, Box<FileError>> {
+    match top.get("seed") {
+        None => Ok(DEFAULT_SEED),
+        Some(node) => match document.scalar(node, "seed")? {
+            Scalar::Int(value) if *value >= 0 => Ok(*value as u64),
+            other => Err(document.error(node.place, format!("seed must be an integer of at least 0, not `{other}`"))),
+        },
+    }
 }
 
 fn read_cases(
@@ -323,11 +331,7 @@ fn read_candidates(document: &Document, node: &Node) -> Result<Candidates, Box<F
 fn read_local(document: &Document, node: &Node) -> Result<Vec<[u32; 3]>, Box<FileError>> {
     let mut sizes: Vec<[u32; 3]> = Vec::new();
     for item in document.list(node, "local")? {
-        let list = document.list(item, "a local size")?;
-        let [x, y, z] = list else {
-            return Err(document.error(item.place, format!("a local size has 3 numbers, not {}", list.len())));
-        };
-        let size = [document.integer(x, "x", 1)?, document.integer(y, "y", 1)?, document.integer(z, "z", 1)?];
+        let size = read_local_size(document, item)?;
         if sizes.contains(&size) {
             return Err(document.error(item.place, format!("local size {size:?} stands here a second time")));
         }
@@ -339,10 +343,18 @@ fn read_local(document: &Document, node: &Node) -> Result<Vec<[u32; 3]>, Box<Fil
     Ok(sizes)
 }
 
+pub(super) fn read_local_size(document: &Document, node: &Node) -> Result<[u32; 3], Box<FileError>> {
+    let list = document.list(node, "a local size")?;
+    let [x, y, z] = list else {
+        return Err(document.error(node.place, format!("a local size has 3 numbers, not {}", list.len())));
+    };
+    Ok([document.integer(x, "x", 1)?, document.integer(y, "y", 1)?, document.integer(z, "z", 1)?])
+}
+
 /// Replays of a finalist by default: a fault of p = 0.01 shows in them with a probability of 0.993.
 pub const FINALIST_REPLAYS: u32 = 500;
 
-fn read_rules(document: &Document, top: &crate::matrix::document::Fields<'_>) -> Result<Rules, Box<FileError>> {
+pub(super) fn read_rules(document: &Document, top: &document::Fields<'_>) -> Result<Rules, Box<FileError>> {
     let mut rules = Rules {
         min_rounds: 5,
         max_rounds: 15,
@@ -455,7 +467,7 @@ mod tests {
         let op_of = |kernel: &str| {
             if kernel == "conv2d_pw" { Ok("conv2d".to_owned()) } else { Err(vec!["conv2d_pw".to_owned()]) }
         };
-        parse("t", "t.yaml", text, Path::new("."), Path::new("."), op_of)
+        read("t", Document::parse("t.yaml", text)?, Path::new("."), Path::new("."), op_of)
     }
 
     const HEAD: &str = "schema: 1\nkernel: conv2d_pw\ncases: [{c_in: 8, c_out: 4, h: 2, w: 3}]\n";

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gpu::Capabilities;
 use crate::verify::Verdict;
-use crate::worker::protocol::{Block, Replayed, Sample, Verified};
+use crate::worker::protocol::{Block, Chained, Replayed, Sample, Verified};
 
 /// Raised whenever a line changes its meaning.
 pub const JOURNAL_SCHEMA: u32 = 2;
@@ -43,6 +43,8 @@ pub enum During {
     Verify,
     Time,
     Replay,
+    /// `case` is then the index of a chain.
+    Chain,
 }
 
 /// What a sample came to: candidate, nanoseconds, batch, output right, doubt.
@@ -70,6 +72,8 @@ pub enum Entry {
     Block(usize, u64, [f64; 2], [f64; 2], bool, Vec<SampleLine>),
     #[serde(rename = "r")]
     Replayed(Replayed),
+    #[serde(rename = "c")]
+    Chained(Box<Chained>),
     #[serde(rename = "d")]
     Died { case: usize, candidate: Option<usize>, during: During, death: Death, detail: String },
     /// Nanoseconds of an order on the device, in compilers, and in all.

@@ -1,6 +1,6 @@
 //! Plan, rounds, racing, journal: drives workers, and is the only part that schedules.
 //!
-//! A [`plan`] turns a sweep [`mod@file`] and the matrix into a bundle. A [`session`] takes the bundle
+//! A [`plan`] turns a sweep [`mod@file`] and the matrix into a bundle; one of [`chains`] has a file and a plan of its own. A [`session`] takes the bundle
 //! and asks the [`state`] for the next step, hands it to a worker through the [`supervisor`], writes
 //! what came back into the [`journal`] and then into the state. The state changes through journal
 //! entries alone, so resuming is reading the journal again.
@@ -11,6 +11,9 @@
 pub mod alike;
 pub mod applicability;
 pub mod blame;
+mod chain_file;
+mod chain_plan;
+pub mod chains;
 pub mod explain;
 pub mod file;
 pub mod finalists;

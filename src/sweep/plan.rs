@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::file::{self, SweepFile, SweepFileError};
 use super::references::{ReferenceCache, ReferencesError};
+use super::{chain_file, chain_plan};
 use crate::codegen::reflection::{Reflection, ReflectionError};
 use crate::codegen::{self, CodegenError, Module, Progress, Project};
 use crate::matrix::cover::cover_pairs;
@@ -247,8 +248,11 @@ fn expect(cases: &mut [SweepCase], seed: u64, cache: &ReferenceCache) -> Result<
     })
 }
 
-/// Makes the plan of one sweep file.
+/// Makes the plan of one sweep file, of cases or of chains.
 pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, PlanError> {
+    if let Some(file) = chain_file::load(path, project.dir(), project.kernels())? {
+        return chain_plan::plan(project, &file, progress);
+    }
     let file = read_file(project, path)?;
     let kernel = project.kernel(&file.kernel.0)?;
     let expansion = project.expand(kernel)?;
@@ -260,16 +264,10 @@ pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, 
     let harness = codegen::harness::compile()?;
     expect(&mut cases, file.seed, &ReferenceCache::of_user()?)?;
 
-    let n_compiled = modules.iter().filter(|m| !m.from_cache).count();
     let position: std::collections::HashMap<usize, usize> =
         selection.variants.iter().enumerate().map(|(at, &v)| (v, at)).collect();
     let candidate = |&(v, local): &(usize, [u32; 3])| {
-        let module = &modules[position[&v]];
-        // Arrays may be sized by the local size.
-        let shared_bytes = match module.requirements.shared_bytes {
-            0 => 0,
-            _ => Reflection::read_at(&module.spirv_bytes, local)?.shared_bytes,
-        };
+        let shared_bytes = shared_bytes(&modules[position[&v]], local)?;
         Ok(Candidate { variant: position[&v], local, shared_bytes })
     };
     let candidates = selection.candidates.iter().map(candidate).collect::<Result<_, ReflectionError>>()?;
@@ -278,13 +276,6 @@ pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, 
         values,
         reference,
         incumbents: IndexMap::new(),
-    };
-    let bundled = |(variant, module): (&&Variant, &Module)| BundledVariant {
-        variant: (*variant).clone(),
-        spirv_hash: module.spirv_hash.clone(),
-        requirements: module.requirements.clone(),
-        counts: module.counts.clone(),
-        compile_ms: module.compile_ms,
     };
     let manifest = Manifest {
         schema: MANIFEST_SCHEMA,
@@ -295,30 +286,60 @@ pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, 
         push: kernel.push.clone(),
         spec: kernel.spec.clone(),
         shrink: kernel.shrink,
-        variants: used.iter().zip(&modules).map(bundled).collect(),
+        variants: bundled(&used, &modules),
         candidates,
         given: selection.classes.into_iter().map(class).collect(),
         cases,
+        chains: Vec::new(),
         rules: file.rules.clone(),
         seed: file.seed,
-        harness: Harness {
-            inspect: harness.inspect.spirv_hash.clone(),
-            canary_arithmetic: harness.canary_arithmetic.spirv_hash.clone(),
-            canary_bandwidth: harness.canary_bandwidth.spirv_hash.clone(),
-            dirty_shared: harness.dirty_shared.spirv_hash.clone(),
-        },
+        harness: harness_hashes(&harness),
         compiler: codegen::compiler_version(),
         target_env: codegen::TARGET_ENV.to_owned(),
         matrix_hash: project.matrix_hash(),
     };
-    let mut spirv: IndexMap<String, Vec<u8>> = modules.into_iter().map(|m| (m.spirv_hash, m.spirv_bytes)).collect();
-    for module in harness.modules() {
-        spirv.insert(module.spirv_hash.clone(), module.spirv_bytes.clone());
+    Ok(Plan::new(manifest, modules, &harness))
+}
+
+/// Shared memory of a workgroup. Arrays may be sized by the local size.
+pub(super) fn shared_bytes(module: &Module, local: [u32; 3]) -> Result<u32, ReflectionError> {
+    match module.requirements.shared_bytes {
+        0 => Ok(0),
+        _ => Ok(Reflection::read_at(&module.spirv_bytes, local)?.shared_bytes),
     }
-    Ok(Plan { manifest, spirv, n_compiled })
+}
+
+/// Variants with what is known of their modules.
+pub(super) fn bundled(variants: &[&Variant], modules: &[Module]) -> Vec<BundledVariant> {
+    let one = |(variant, module): (&&Variant, &Module)| BundledVariant {
+        variant: (*variant).clone(),
+        spirv_hash: module.spirv_hash.clone(),
+        requirements: module.requirements.clone(),
+        counts: module.counts.clone(),
+        compile_ms: module.compile_ms,
+    };
+    variants.iter().zip(modules).map(one).collect()
+}
+
+pub(super) fn harness_hashes(harness: &codegen::harness::Harness) -> Harness {
+    Harness {
+        inspect: harness.inspect.spirv_hash.clone(),
+        canary_arithmetic: harness.canary_arithmetic.spirv_hash.clone(),
+        canary_bandwidth: harness.canary_bandwidth.spirv_hash.clone(),
+        dirty_shared: harness.dirty_shared.spirv_hash.clone(),
+    }
 }
 
 impl Plan {
+    pub(super) fn new(manifest: Manifest, modules: Vec<Module>, harness: &codegen::harness::Harness) -> Plan {
+        let n_compiled = modules.iter().filter(|m| !m.from_cache).count();
+        let mut spirv: IndexMap<String, Vec<u8>> = modules.into_iter().map(|m| (m.spirv_hash, m.spirv_bytes)).collect();
+        for module in harness.modules() {
+            spirv.insert(module.spirv_hash.clone(), module.spirv_bytes.clone());
+        }
+        Plan { manifest, spirv, n_compiled }
+    }
+
     pub fn save(self, dir: &Path) -> Result<Bundle, BundleError> {
         let files = self.spirv.iter().map(|(hash, bytes)| (hash.as_str(), bytes.as_slice()));
         Bundle::save(dir, self.manifest, files)

@@ -25,7 +25,11 @@ use crate::verify::replays::arms_text;
 pub fn save(outcome: &Outcome, repeat: Repeat) -> Result<Saved, ResultsError> {
     let state = &outcome.state;
     // One case at a time: all rows of pw57 together would be a gigabyte.
-    let header = Header::of(&case_rows(state, &outcome.header.timer, 0));
+    let of_chains = state.chains.rows(&state.manifest, &outcome.header.timer);
+    let mut header = Header::of(&of_chains);
+    if state.records.n_cases() > 0 {
+        header = Header::of(&case_rows(state, &outcome.header.timer, 0));
+    }
     // What is not complete stands beside what is, and never in its place.
     let sweep = &state.manifest.sweep;
     let is_part = !matches!(outcome.ending, Ending::Complete) && !results::is_part(sweep);
@@ -36,6 +40,7 @@ pub fn save(outcome: &Outcome, repeat: Repeat) -> Result<Saved, ResultsError> {
     for case in 0..state.records.n_cases() {
         case_rows(state, &outcome.header.timer, case).iter().try_for_each(|row| saver.push(row))?;
     }
+    of_chains.iter().try_for_each(|row| saver.push(row))?;
     let saved = saver.finish(&provenance(outcome), &facts(state))?;
     // What earlier sittings had saved of this sweep is in the whole of it.
     let is_resumed = outcome.total_wall_s > outcome.wall.as_secs_f64();

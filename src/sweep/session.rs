@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::applicability;
+use super::chains;
 use super::journal::{Death, During, Entry, Header, JOURNAL_SCHEMA, Journal, JournalError};
 use super::state::{State, Step};
 use super::supervisor::{Heard, Hello, Patience, Worker, WorkerError, WorkerProgram};
@@ -131,7 +132,8 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
         tick_ns: hello.tick_ns,
     };
     let misfit = |case, candidate| applicability::misfit(&manifest, &header.device, case, candidate);
-    let mut state = State::new(Arc::clone(&manifest), misfit);
+    let chain_misfit = |chain| applicability::chain_misfit(&manifest, &header.device, chain);
+    let mut state = State::new(Arc::clone(&manifest), misfit, chain_misfit);
 
     let device_folder = results::device_folder(&header.device);
     let path = journal_path(&options.out, &device_folder, &manifest.sweep);
@@ -324,6 +326,7 @@ impl Session<'_> {
             Step::Replay { case, candidate, replays } => {
                 (case, During::Replay, Order::Replay { case, candidate, replays })
             }
+            Step::Chain { chain, replays } => (chain, During::Chain, Order::Chain { chain, replays }),
             Step::Finished | Step::GiveUp(_) => return Ok(Flow::Go),
         };
         let predicted_ns = self.predict_ns(&order);
@@ -380,6 +383,7 @@ impl Session<'_> {
                 Event::Replayed(replayed) if during == During::Replay && belongs(replayed.case, replayed.candidate) => {
                     Entry::Replayed(replayed)
                 }
+                Event::Chained(chained) if during == During::Chain && chained.chain == case => Entry::Chained(chained),
                 Event::Done { device_ns, compile_ns, wall_ns } => {
                     self.record(Entry::Spent(device_ns, compile_ns, wall_ns))?;
                     if n_results == 0 {
@@ -441,7 +445,11 @@ impl Session<'_> {
         death: Death,
         detail: String,
     ) -> Result<(), SweepError> {
-        let who = candidate.map_or("no candidate".to_owned(), |c| describe_candidate(&self.state, c));
+        let who = match (candidate, during) {
+            (_, During::Chain) => format!("chain {}", chains::describe(&self.state.manifest, case)),
+            (Some(c), _) => describe_candidate(&self.state, c),
+            (None, _) => "no candidate".to_owned(),
+        };
         self.watch.note(&format!("worker lost with {who} in flight: {detail}; starting another"));
         self.record(Entry::Died { case, candidate, during, death, detail })
     }
@@ -458,7 +466,8 @@ impl Session<'_> {
                 let probe = |c: &usize| self.state.records.get(*case, *c).probe_ns().unwrap_or(0.0);
                 candidates.iter().map(probe).fold(*sample_ns as f64, f64::max)
             }
-            Order::Verify { .. } | Order::Quit => 0.0,
+            // The worker speaks every few seconds.
+            Order::Chain { .. } | Order::Verify { .. } | Order::Quit => 0.0,
         }
     }
 }
@@ -467,7 +476,7 @@ fn asked(order: &Order, candidate: usize) -> bool {
     match order {
         Order::Verify { candidates, .. } | Order::Time { candidates, .. } => candidates.contains(&candidate),
         Order::Replay { candidate: one, .. } => *one == candidate,
-        Order::Quit => false,
+        Order::Chain { .. } | Order::Quit => false,
     }
 }
 

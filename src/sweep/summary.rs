@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::blame;
+use super::chains::ChainTotal;
 use super::explain::{ErrorDistribution, error_distributions};
 use super::rows::{Standings, overhead_share};
 use super::session::{Ending, Outcome};
@@ -27,6 +28,7 @@ pub struct Summary {
     pub verdicts: Vec<VerdictCount>,
     pub winners: Vec<Winner>,
     pub finalists: Vec<Finalist>,
+    pub chains: Vec<ChainTotal>,
     pub i1: Agreement,
     pub errors: Vec<ErrorDistribution>,
     pub time: TimeUse,
@@ -131,6 +133,7 @@ impl Summary {
             verdicts: verdicts(state),
             winners: winners(state),
             finalists: finalists(state),
+            chains: state.chains.totals(manifest),
             i1: agreement(state),
             errors: error_distributions(state),
             time: TimeUse {
@@ -151,7 +154,8 @@ impl Summary {
     }
 
     pub fn n_admitted(&self) -> usize {
-        self.verdicts.iter().filter(|v| v.verdict == "admitted").map(|v| v.n).sum()
+        let of_chains = self.chains.iter().filter(|chain| chain.verdict == "admitted").count();
+        of_chains + self.verdicts.iter().filter(|v| v.verdict == "admitted").map(|v| v.n).sum::<usize>()
     }
 }
 
@@ -340,16 +344,21 @@ impl Summary {
             (_, why) => format!("GIVEN UP: {}", why.as_deref().unwrap_or("no reason given")),
         };
         out += &wrap("", &format!("sweep {} of {} on {}: {ending}", self.sweep, self.kernel, self.device), "  ");
-        out += &format!("{} candidates on {} cases\n\n", self.n_candidates, self.n_cases);
-        self.verdict_lines(&mut out, resume);
-        self.winner_lines(&mut out);
-        self.agreement_line(&mut out);
+        if self.chains.is_empty() {
+            out += &format!("{} candidates on {} cases\n\n", self.n_candidates, self.n_cases);
+            self.verdict_lines(&mut out, resume);
+            self.winner_lines(&mut out);
+            self.agreement_line(&mut out);
+        } else {
+            self.chain_lines(&mut out);
+        }
         self.time_lines(&mut out);
         out += "\nwritten:\n";
         for file in &self.files {
             out += &format!("  {file}\n");
         }
         out += &match self.ending {
+            "complete" if !self.chains.is_empty() => String::new(),
             "complete" if self.n_admitted() > 0 => {
                 "\nnext: `cargo xtask table` shows what the tables pick, and at what regret\n".to_owned()
             }
@@ -440,6 +449,36 @@ impl Summary {
                 "  ",
             );
         }
+    }
+
+    /// Excess distinct outputs by graph, and where they begin.
+    fn chain_lines(&self, out: &mut String) {
+        let width = self.chains.iter().map(|c| c.chain.len()).max().unwrap_or(0).clamp(5, 32);
+        *out += "replays of chains; excess: distinct outputs less one, summed over rounds and operands\n";
+        *out += &format!(
+            "{:<width$} {:>7} {:>7} {:>9} {:>9}  verdict\n",
+            "chain", "replays", "excess", "deviating", "time"
+        );
+        for c in &self.chains {
+            let time = c.time_ns.map_or_else(|| "-".to_owned(), super::progress::duration_ns);
+            *out += &format!(
+                "{:<width$} {:>7} {:>7} {:>9} {time:>9}  {}\n",
+                c.chain, c.replays, c.excess_distinct, c.deviating, c.verdict
+            );
+            if !c.detail.is_empty() {
+                *out += &wrap("    ", &c.detail, "    ");
+            }
+            if c.deviating > 0 {
+                let of_links: Vec<String> =
+                    c.kernels.iter().zip(&c.deviating_by_link).map(|(kernel, n)| format!("{kernel} {n}")).collect();
+                let mut text = format!("deviating by link: {}", of_links.join(", "));
+                if let (Some(median), Some(max)) = (c.deviation_median, c.deviation_max) {
+                    text += &format!("; by {median:.3e} at the median and {max:.3e} at most");
+                }
+                *out += &wrap("    ", &text, "    ");
+            }
+        }
+        out.push('\n');
     }
 
     fn agreement_line(&self, out: &mut String) {

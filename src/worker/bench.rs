@@ -755,7 +755,11 @@ fn record_batch(commands: &mut Commands, groups: [u32; 3], batch: u32) {
     commands.timestamp(1);
 }
 
-fn read_buffer(context: &Context, commands: &mut Commands, from: &crate::gpu::Buffer) -> Result<Vec<u8>, GpuError> {
+pub(super) fn read_buffer(
+    context: &Context,
+    commands: &mut Commands,
+    from: &crate::gpu::Buffer,
+) -> Result<Vec<u8>, GpuError> {
     let host = crate::gpu::Buffer::new(&context.device, from.size_bytes(), crate::gpu::Memory::Readback)?;
     commands.begin()?;
     commands.barrier();

@@ -30,6 +30,9 @@ pub struct Manifest {
     pub candidates: Vec<Candidate>,
     pub given: Vec<GivenClass>,
     pub cases: Vec<SweepCase>,
+    /// Replayed `max_rounds` times, `finalist_replays` replays each; a sweep has either these or `cases`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chains: Vec<Chain>,
     pub rules: Rules,
     pub seed: u64,
     pub harness: Harness,
@@ -83,6 +86,28 @@ pub struct SweepCase {
     pub probes: Vec<Case>,
     /// Canonical I1 hashes, operand sets A and B, of the case and then of each probe, 16 hex digits each.
     pub expected_i1: Vec<[String; 2]>,
+}
+
+/// Operations recorded one after another in one command buffer, each of which takes what the one before gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Chain {
+    /// Its name in the sweep file.
+    pub id: String,
+    pub links: Vec<ChainLink>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChainLink {
+    /// Index into `variants`.
+    pub variant: usize,
+    pub local: [u32; 3],
+    /// Shared memory of a workgroup at this local size.
+    pub shared_bytes: u32,
+    pub case: Case,
+    // Of its kernel: links are of several.
+    pub push: Vec<PushField>,
+    pub spec: Vec<SpecConst>,
+    pub shrink: Shrink,
 }
 
 /// The rules of a sweep, from its file.
@@ -183,6 +208,9 @@ impl Manifest {
         };
         for candidate in &self.candidates {
             within("variant", candidate.variant, self.variants.len())?;
+        }
+        for link in self.chains.iter().flat_map(|chain| &chain.links) {
+            within("variant of a chain", link.variant, self.variants.len())?;
         }
         for class in &self.given {
             within("reference candidate", class.reference, self.candidates.len())?;

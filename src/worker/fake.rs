@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::bundle::{BundleError, Manifest};
-use super::protocol::{Block, Event, Order, PROTOCOL_VERSION, Replayed, Sample, Verified};
+use super::protocol::{Block, Chained, Event, Order, PROTOCOL_VERSION, Replayed, Sample, Verified};
 use crate::gpu::Capabilities;
 use crate::gpu::capabilities::Limits;
 use crate::verify::{Kind, Status, Verdict};
@@ -342,6 +342,21 @@ impl<W: Write> Fake<'_, W> {
                     arms: Vec::new(),
                     verdict,
                 }))?;
+            }
+            Order::Chain { chain, replays } => {
+                self.begin(None, *chain, OrderKind::Replay, 1)?;
+                let unstable = self.fault(None, *chain, OrderKind::Replay, 1) == Some(Fault::Unstable);
+                let verdict = if unstable {
+                    Verdict::new(Status::Unstable, Kind::Order, format!("2 distinct outputs in {replays} replays"))
+                } else {
+                    Verdict::admitted()
+                };
+                let mut chained = Chained::bare(*chain, verdict);
+                chained.replays = *replays;
+                chained.excess_distinct = u32::from(unstable);
+                chained.deviating = u32::from(unstable);
+                chained.usual = vec![format!("{:016x}", mix(*chain as u64))];
+                self.emit(&Event::Chained(Box::new(chained)))?;
             }
             Order::Quit => {}
         }

@@ -12,6 +12,8 @@ pub mod serve;
 #[cfg(feature = "device")]
 mod bench;
 #[cfg(feature = "device")]
+mod chain;
+#[cfg(feature = "device")]
 mod clock;
 #[cfg(feature = "device")]
 mod constants;

@@ -12,10 +12,11 @@ use crate::verify::{Kind, Status, Verdict, Weakening};
 
 use super::bench::{Bench, BenchError};
 use super::bundle::Bundle;
+use super::chain::ChainBench;
 use super::clock::Clock;
 use super::harness::Harness;
 use super::pipelines::{PipelineKey, Pipelines};
-use super::protocol::{Block, Event, Order, PROTOCOL_VERSION, Replayed, Verified};
+use super::protocol::{Block, Chained, Event, Order, PROTOCOL_VERSION, Replayed, Verified};
 use super::references::References;
 use super::serve::{Engine, Fatal, Outlet};
 use super::wrong_elements::WrongElements;
@@ -79,6 +80,8 @@ pub struct Session {
     best_canary_ns: [f64; 2],
     /// The bench of the case and class in hand; building one costs operands, references and uploads.
     bench: Option<Bench>,
+    /// Those of the chains that were replayed so far: rounds rotate over all of them.
+    chains: Vec<ChainBench>,
     /// Where the driver's compiled pipelines are kept for the next worker, and how many there were when they last were.
     compiled_path: PathBuf,
     n_saved: usize,
@@ -131,7 +134,16 @@ impl Session {
             harness,
         };
         let best_canary_ns = [f64::INFINITY; 2];
-        let mut session = Self { context, canary, best_canary_ns, bench: None, compiled_path, n_saved: 0, messages };
+        let mut session = Self {
+            context,
+            canary,
+            best_canary_ns,
+            bench: None,
+            chains: Vec::new(),
+            compiled_path,
+            n_saved: 0,
+            messages,
+        };
         super::self_test::inspection(&mut session.context)?;
         session.heed_validation()?;
         Ok(session)
@@ -340,6 +352,24 @@ impl Session {
         let replayed = bench.replay(&mut self.context, candidate, replays)?;
         outlet.emit(&Event::Replayed(replayed))
     }
+
+    fn replay_chain(&mut self, chain: usize, replays: u32, outlet: &mut Outlet<'_>) -> Result<(), Fatal> {
+        outlet.emit(&Event::Begin { case: chain, candidate: None })?;
+        let at = match self.chains.iter().position(|bench| bench.is_for(chain)) {
+            Some(at) => at,
+            None => match ChainBench::new(&mut self.context, chain) {
+                Ok(bench) => {
+                    self.chains.push(bench);
+                    self.chains.len() - 1
+                }
+                Err(Ok(verdict)) => return outlet.emit(&Event::Chained(Box::new(Chained::bare(chain, verdict)))),
+                Err(Err(fatal)) => return Err(fatal),
+            },
+        };
+        self.wake()?;
+        let chained = self.chains[at].replay(&mut self.context, replays, outlet)?;
+        outlet.emit(&Event::Chained(Box::new(chained)))
+    }
 }
 
 impl Engine for Session {
@@ -361,6 +391,7 @@ impl Engine for Session {
                 self.time(*case, *block, candidates, *sample_ns, outlet)?;
             }
             Order::Replay { case, candidate, replays } => self.replay(*case, *candidate, *replays, outlet)?,
+            Order::Chain { chain, replays } => self.replay_chain(*chain, *replays, outlet)?,
             Order::Quit => {}
         }
         self.heed_validation()?;
