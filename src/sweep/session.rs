@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::applicability;
 use super::journal::{Death, During, Entry, Header, JOURNAL_SCHEMA, Journal, JournalError};
+use super::lock::{Lock, LockError, device_lock_name};
 use super::state::{State, Step};
 use super::supervisor::{Heard, Hello, Patience, Worker, WorkerError, WorkerProgram};
 use crate::exit;
@@ -34,6 +35,8 @@ pub struct Options {
     pub out: PathBuf,
     pub worker: WorkerProgram,
     pub patience: Patience,
+    /// Where the locks of devices lie; `None` takes none.
+    pub device_locks: Option<PathBuf>,
     /// Set from outside (Ctrl-C) to end after the event in flight.
     pub stop: Arc<AtomicBool>,
 }
@@ -74,6 +77,15 @@ pub struct Outcome {
     pub wall: Duration,
     /// Of all sittings.
     pub total_wall_s: f64,
+    /// Nobody else writes the results while these are held.
+    pub locks: Locks,
+}
+
+/// What a sweep holds against others; `None` where the file system has no locks.
+#[derive(Debug)]
+pub struct Locks {
+    pub sweep: Option<Lock>,
+    pub device: Option<Lock>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +94,8 @@ pub enum SweepError {
     Worker(#[from] WorkerError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error("{held}; {advice}")]
+    Busy { held: LockError, advice: &'static str },
     #[error("a fresh worker came up on {found}, the sweep began on {began} (select one with --device)")]
     OtherDevice { began: String, found: String },
     #[error("the worker stopped: {message} (what was measured is in {journal}; `tilesmith sweep --resume` goes on)")]
@@ -102,6 +116,7 @@ impl SweepError {
             SweepError::Worker(_) => exit::SYSTEM,
             SweepError::Journal(JournalError::Write { .. } | JournalError::Read { .. }) => exit::SYSTEM,
             SweepError::Journal(_) => exit::INPUT,
+            SweepError::Busy { .. } => exit::BUSY,
             SweepError::OtherDevice { .. } => exit::NO_DEVICE,
         }
     }
@@ -135,6 +150,7 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
 
     let device_folder = results::device_folder(&header.device);
     let path = journal_path(&options.out, &device_folder, &manifest.sweep);
+    let locks = lock(&path, &header, options, watch)?;
     let journal = open_journal(&path, &header, options, &mut state, watch)?;
     let mut session = Session {
         bundle,
@@ -160,7 +176,35 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
     let state = session.state;
     let total_wall_s = state.spent.sessions_s;
     let folder = options.out.join(device_folder);
-    Ok(Outcome { state, header, ending, journal: path, folder, started, wall, total_wall_s })
+    Ok(Outcome { state, header, ending, journal: path, folder, started, wall, total_wall_s, locks })
+}
+
+/// The journal's lock first: whoever has that has the device, too, and is named with what they are about.
+fn lock(path: &Path, header: &Header, options: &Options, watch: &mut dyn Watch) -> Result<Locks, SweepError> {
+    let sweep = &header.sweep;
+    let device = results::device_folder(&header.device);
+    let mut take = |path: &Path, what: &str, advice| match Lock::take(path, what, &format!("sweeping {sweep}")) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(held @ LockError::Held { .. }) => Err(SweepError::Busy { held, advice }),
+        Err(error @ LockError::Unlockable { .. }) => {
+            watch.note(&format!("{error}; nothing keeps a second sweep of {what} away"));
+            Ok(None)
+        }
+    };
+    let of_sweep = take(
+        &path.with_extension("lock"),
+        &format!("sweep {sweep} on {device}"),
+        "results of a second run can be kept apart with --out DIR",
+    )?;
+    let of_device = match &options.device_locks {
+        Some(folder) => take(
+            &folder.join(device_lock_name(&header.device)),
+            &format!("device {}", header.device.name),
+            "two sweeps on one device spoil each other's times; --device NAME|INDEX takes another device",
+        )?,
+        None => None,
+    };
+    Ok(Locks { sweep: of_sweep, device: of_device })
 }
 
 /// Drivers fail to start now and then; one that never does is a broken device.
