@@ -301,8 +301,10 @@ fn another_plan_does_not_resume_and_a_plain_run_keeps_the_old_journal() {
     assert!(text.contains(&lab.bundle.manifest_hash) && text.contains(&bundle.manifest_hash), "{text}");
 
     let (outcome, log) = lab.run_with(&lab.options(&script("")), Log::default());
-    assert!(log.notes.iter().any(|n| n.contains(".old")), "{:?}", log.notes);
-    assert!(Path::new(&format!("{}.old", outcome.journal.display())).exists());
+    let old = format!("{}.old-1", outcome.journal.display());
+    let back = format!("; mv -n '{old}' '{}' && tilesmith sweep --resume", outcome.journal.display());
+    assert!(log.notes.iter().any(|n| n.contains(&back)), "{:?}", log.notes);
+    assert!(Path::new(&old).exists());
 }
 
 #[test]

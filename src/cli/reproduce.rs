@@ -39,6 +39,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         out: journals.path().to_path_buf(),
         worker,
         patience: Patience::default(),
+        resume_command: String::new(),
         device_locks: lock::folder_of_user(),
         stop: Arc::clone(&stop),
     };

@@ -91,6 +91,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         out,
         worker,
         patience: Patience::default(),
+        resume_command: resume_command(common, args),
         device_locks: lock::folder_of_user(),
         stop,
     };

@@ -251,6 +251,7 @@ impl Trial {
             out: out.path().to_path_buf(),
             worker: self.worker.clone(),
             patience: Patience::default(),
+            resume_command: String::new(),
             device_locks: self.device_locks.clone().filter(|_| self.device_lock.is_none()),
             stop: Arc::clone(&self.stop),
         };

@@ -195,7 +195,8 @@ impl Journal {
         &self.path
     }
 
-    /// Starts a journal at `path`; one that lies there is moved aside as `.old` unless `discard`. Gives back where it went.
+    /// Starts a journal at `path`; one that lies there is moved aside as `.old-1`, `.old-2` and so
+    /// on, unless `discard`. Gives back where it went.
     pub fn create(path: &Path, header: &Header, discard: bool) -> Result<(Journal, Option<PathBuf>), JournalError> {
         let failed = |source| JournalError::Write { path: path.to_path_buf(), source };
         if let Some(dir) = path.parent() {
@@ -203,10 +204,7 @@ impl Journal {
         }
         let mut moved = None;
         if path.exists() && !discard {
-            let mut aside = path.as_os_str().to_owned();
-            aside.push(".old");
-            std::fs::rename(path, &aside).map_err(failed)?;
-            moved = Some(PathBuf::from(aside));
+            moved = Some(move_aside(path).map_err(failed)?);
         }
         let file = File::create(path).map_err(failed)?;
         let mut journal = Journal { path: path.to_path_buf(), file };
@@ -260,6 +258,23 @@ impl Journal {
         line.push(b'\n');
         self.file.write_all(&line).map_err(failed)
     }
+}
+
+/// Under the first number that is free: what was moved before stays.
+pub fn move_aside(path: &Path) -> std::io::Result<PathBuf> {
+    let aside = free_aside(path);
+    std::fs::rename(path, &aside)?;
+    Ok(aside)
+}
+
+/// Where a journal would be moved to.
+pub fn free_aside(path: &Path) -> PathBuf {
+    let numbered = |n: u32| {
+        let mut aside = path.as_os_str().to_owned();
+        aside.push(format!(".old-{n}"));
+        PathBuf::from(aside)
+    };
+    (1..).map(numbered).find(|aside| !aside.exists()).unwrap_or_else(|| numbered(u32::MAX))
 }
 
 impl Header {
@@ -368,6 +383,8 @@ mod tests {
         Journal::create(&path, &header(), false).unwrap().0.append(&Entry::Started(7)).unwrap();
         let (_, moved) = Journal::create(&path, &header(), false).unwrap();
         let moved = moved.unwrap();
+        let (_, second) = Journal::create(&path, &header(), false).unwrap();
+        assert_ne!(second.unwrap(), moved);
         assert!(std::fs::read_to_string(&moved).unwrap().contains("{\"s\":7}"));
         assert_eq!(Journal::create(&path, &header(), true).unwrap().1, None);
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::applicability;
-use super::journal::{Death, During, Entry, Header, JOURNAL_SCHEMA, Journal, JournalError};
+use super::journal::{Death, During, Entry, Header, JOURNAL_SCHEMA, Journal, JournalError, free_aside};
 use super::lock::{Lock, LockError, device_lock_name};
 use super::state::{State, Step};
 use super::supervisor::{Heard, Hello, Patience, Worker, WorkerError, WorkerProgram};
@@ -35,6 +35,8 @@ pub struct Options {
     pub out: PathBuf,
     pub worker: WorkerProgram,
     pub patience: Patience,
+    /// What a person types to go on from a journal.
+    pub resume_command: String,
     /// Where the locks of devices lie; `None` takes none.
     pub device_locks: Option<PathBuf>,
     /// Set from outside (Ctrl-C) to end after the event in flight.
@@ -240,8 +242,12 @@ fn open_journal(
     let (journal, moved) = Journal::create(path, header, options.fresh)?;
     if let Some(moved) = moved {
         let old = moved.display();
+        let [this, next, moved] = [path, &free_aside(path), &moved]
+            .map(|path| format!("'{}'", path.display().to_string().replace('\'', r"'\''")));
+        let resume = &options.resume_command;
         watch.note(&format!(
-            "starting anew: the journal of an earlier run was moved to {old} (`--resume` goes on from a journal)"
+            "starting anew: the journal of an earlier run was moved to {old}; to go back to it, end this run and then\n  \
+             mv -n {this} {next}; mv -n {moved} {this} && {resume}"
         ));
     }
     Ok(journal)

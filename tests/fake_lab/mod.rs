@@ -197,6 +197,7 @@ impl Lab {
                 floor: Duration::from_secs(2),
                 factor: 0.0,
             },
+            resume_command: "tilesmith sweep --resume".to_owned(),
             device_locks: None,
             stop: Arc::new(AtomicBool::new(false)),
         }
