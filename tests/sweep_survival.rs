@@ -88,3 +88,25 @@ fn a_second_sweep_on_a_device_is_refused_and_told_who_uses_it() {
     send("-INT", &first);
     assert_eq!(first.wait_with_output().unwrap().status.code(), Some(exit::INTERRUPTED));
 }
+
+#[test]
+fn resuming_a_complete_sweep_says_so_and_does_nothing() {
+    let lab = Lab::new();
+    assert_eq!(tilesmith(&lab, &script(""), &[]).status.code(), Some(exit::OK));
+    let results = || {
+        let folder = std::fs::read_dir(lab.out()).unwrap().map(|e| e.unwrap().path());
+        let folder = folder.into_iter().find(|p| p.join("fake.yaml").exists()).unwrap();
+        std::fs::read_to_string(folder.join("fake.yaml")).unwrap()
+    };
+    let before = results();
+    // Whatever is asked of this device now ends the sweep.
+    for args in [&["--resume"][..], &["--resume", "--repeat"]] {
+        let again = tilesmith(&lab, &script(r#"{"do": "crash"}"#), args);
+        let said = stderr(&again);
+        assert_eq!(again.status.code(), Some(exit::OK), "{said}");
+        assert!(said.contains("nothing is left to do: sweep fake is complete, its results are in"), "{said}");
+        assert!(flat(&again.stdout).contains("complete"), "{}", flat(&again.stdout));
+        assert_eq!((results(), saved_names(&lab)), (before.clone(), vec!["fake".to_owned()]));
+        assert!(journals(&lab).iter().any(|name| name.ends_with(".jsonl.done")), "{:?}", journals(&lab));
+    }
+}

@@ -12,6 +12,7 @@ use crate::matrix::Variant;
 use crate::results::{PART, Repeat};
 use crate::sweep::explain;
 use crate::sweep::file::parse_duration_ns;
+use crate::sweep::journal::done_path;
 use crate::sweep::lock;
 use crate::sweep::plan::{self, Plan, PlanError};
 use crate::sweep::progress::Progress;
@@ -100,20 +101,20 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     progress.finish();
     let outcome = outcome.map_err(|e| Failure::new(e.exit_code(), miette::miette!("{e}")))?;
     let repeat = if args.repeat { Repeat::Number } else { Repeat::Replace };
-    let saved = rows::save(&outcome, repeat).map_err(|e| {
+    let name = &outcome.state.manifest.sweep;
+    let is_saved = outcome.was_complete && outcome.folder.join(format!("{name}.csv")).exists();
+    let saved = (!is_saved).then(|| rows::save(&outcome, repeat)).transpose().map_err(|e| {
         let journal = outcome.journal.display();
         Failure::new(
             exit::SYSTEM,
             miette::miette!("{e}; nothing is lost: the journal {journal} holds every result (--resume)"),
         )
     })?;
-    let summary = Summary::of(&outcome, Some(&saved));
+    let summary = Summary::of(&outcome, saved.as_ref());
     let reproducers = args.reproducers.as_ref().map(|dir| write_reproducers(&outcome, &bundle, dir)).transpose();
     if matches!(outcome.ending, Ending::Complete) {
         // The raw samples stay, but there is nothing to go on with.
-        let mut done = outcome.journal.clone().into_os_string();
-        done.push(".done");
-        std::fs::rename(&outcome.journal, done)
+        std::fs::rename(&outcome.journal, done_path(&outcome.journal))
             .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot rename the journal: {e}")))?;
     }
     let ending = outcome.ending.clone();

@@ -247,6 +247,14 @@ impl Journal {
         Ok(Journal { path: path.to_path_buf(), file })
     }
 
+    /// Whether a journal of this very sweep lies at `path`.
+    pub fn belongs(path: &Path, here: &Header) -> bool {
+        let mut line = Vec::new();
+        let read = File::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut line));
+        let header = read.ok().and_then(|_| serde_json::from_slice::<Header>(&line).ok());
+        header.is_some_and(|header| header.check(path, here).is_ok())
+    }
+
     pub fn append(&mut self, entry: &Entry) -> Result<(), JournalError> {
         self.line(entry)
     }
@@ -258,6 +266,13 @@ impl Journal {
         line.push(b'\n');
         self.file.write_all(&line).map_err(failed)
     }
+}
+
+/// Where the journal of a complete sweep lies.
+pub fn done_path(path: &Path) -> PathBuf {
+    let mut done = path.as_os_str().to_owned();
+    done.push(".done");
+    PathBuf::from(done)
 }
 
 /// Under the first number that is free: what was moved before stays.

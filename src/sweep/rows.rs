@@ -44,7 +44,10 @@ pub fn save(outcome: &Outcome, repeat: Repeat) -> Result<Saved, ResultsError> {
     // What earlier sittings had saved of this sweep is in the whole of it.
     let is_resumed = outcome.total_wall_s > outcome.wall.as_secs_f64();
     if is_resumed && !results::is_part(&name) {
-        results::remove(&outcome.folder, &format!("{sweep}{}", results::PART))?;
+        let part = format!("{sweep}{}", results::PART);
+        if results::part_name(&outcome.folder, &part, n_reached(state)) == part {
+            results::remove(&outcome.folder, &part)?;
+        }
     }
     Ok(saved)
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::applicability;
-use super::journal::{Death, During, Entry, Header, JOURNAL_SCHEMA, Journal, JournalError, free_aside};
+use super::journal::{Death, During, Entry, Header, JOURNAL_SCHEMA, Journal, JournalError, done_path, free_aside};
 use super::lock::{Lock, LockError, device_lock_name};
 use super::state::{State, Step};
 use super::supervisor::{Heard, Hello, Patience, Worker, WorkerError, WorkerProgram};
@@ -79,6 +79,8 @@ pub struct Outcome {
     pub wall: Duration,
     /// Of all sittings.
     pub total_wall_s: f64,
+    /// It was so before this sitting, which did nothing.
+    pub was_complete: bool,
     /// Nobody else writes the results while these are held.
     pub locks: Locks,
 }
@@ -153,6 +155,7 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
     let device_folder = results::device_folder(&header.device);
     let path = journal_path(&options.out, &device_folder, &manifest.sweep);
     let locks = lock(&path, &header, options, watch)?;
+    let was_complete = options.resume && !path.exists() && Journal::belongs(&done_path(&path), &header);
     let journal = open_journal(&path, &header, options, &mut state, watch)?;
     let mut session = Session {
         bundle,
@@ -178,7 +181,7 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
     let state = session.state;
     let total_wall_s = state.spent.sessions_s;
     let folder = options.out.join(device_folder);
-    Ok(Outcome { state, header, ending, journal: path, folder, started, wall, total_wall_s, locks })
+    Ok(Outcome { state, header, ending, journal: path, folder, started, wall, total_wall_s, was_complete, locks })
 }
 
 /// The journal's lock first: whoever has that has the device, too, and is named with what they are about.
@@ -228,6 +231,17 @@ fn open_journal(
     watch: &mut dyn Watch,
 ) -> Result<Journal, JournalError> {
     if options.resume {
+        let done = done_path(path);
+        if !path.exists() && Journal::belongs(&done, header) {
+            // Read again, it leads to the same end, and to the same results where they were lost.
+            std::fs::rename(&done, path).map_err(|source| JournalError::Write { path: done, source })?;
+            let results = options.out.join(results::device_folder(&header.device));
+            watch.note(&format!(
+                "nothing is left to do: sweep {} is complete, its results are in {} (without --resume it starts anew)",
+                header.sweep,
+                results.display()
+            ));
+        }
         if path.exists() {
             let mut n_entries = 0usize;
             let journal = Journal::resume(path, header, |entry| {
