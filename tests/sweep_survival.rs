@@ -110,3 +110,52 @@ fn resuming_a_complete_sweep_says_so_and_does_nothing() {
         assert!(journals(&lab).iter().any(|name| name.ends_with(".jsonl.done")), "{:?}", journals(&lab));
     }
 }
+
+/// One order that takes longer than anybody waits.
+fn endless() -> String {
+    script(r#"{"candidate": 0, "on": "replay", "do": "hang"}"#)
+}
+
+#[test]
+fn a_limit_and_a_signal_are_heeded_inside_one_order() {
+    let lab = Lab::new();
+    let began = Instant::now();
+    let output = tilesmith(&lab, &endless(), &["--wall", "3s"]);
+    assert_eq!(output.status.code(), Some(exit::INCOMPLETE), "{}", stderr(&output));
+    let child = begun(&lab, &endless(), &["--resume"]);
+    std::thread::sleep(Duration::from_secs(1));
+    send("-TERM", &child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(exit::INTERRUPTED), "{}", stderr(&output));
+    // A hang is one after 20 seconds of silence only.
+    assert!(began.elapsed() < Duration::from_secs(18), "{:?}", began.elapsed());
+    let last = tilesmith(&lab, &script(""), &["--resume"]);
+    assert_eq!(last.status.code(), Some(exit::OK), "{}", stderr(&last));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_worker_does_not_outlive_a_sweep_that_is_killed() {
+    let children = |parent: u32| -> Vec<String> {
+        let all = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.ok()?.file_name().into_string().ok());
+        // `pid (name) state parent`
+        let parent_of = |pid: &str| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse::<u32>().ok()
+        };
+        all.filter(|pid| parent_of(pid) == Some(parent)).collect()
+    };
+    let lab = Lab::new();
+    let mut sweep = begun(&lab, &endless(), &[]);
+    std::thread::sleep(Duration::from_secs(3));
+    let workers = children(sweep.id());
+    assert_eq!(workers.len(), 1, "{workers:?}");
+    send("-KILL", &sweep);
+    sweep.wait().unwrap();
+    let is_there = || std::fs::read_to_string(format!("/proc/{}/stat", workers[0])).is_ok_and(|s| !s.contains(") Z "));
+    let until = Instant::now() + Duration::from_secs(5);
+    while is_there() {
+        assert!(Instant::now() < until, "worker {} lives on", workers[0]);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -290,6 +290,11 @@ struct Session<'a> {
 /// A candidate may take this much longer to verify than the slowest of its case so far (cold pipelines differ by 5x).
 const SLOWEST_FACTOR: u32 = 10;
 
+/// How often a stop is looked for while a worker is silent.
+const LISTEN: Duration = Duration::from_millis(100);
+/// A stop waits this long for the result in flight; an order of many replays may take hours.
+const STOP_GRACE: Duration = Duration::from_secs(3);
+
 impl Session<'_> {
     /// Into the journal first: what the state knows is on disk.
     fn record(&mut self, entry: Entry) -> Result<(), SweepError> {
@@ -399,6 +404,7 @@ impl Session<'_> {
         let mut in_flight: Option<usize> = None;
         let mut n_results = 0;
         let mut is_first = is_new_case;
+        let mut stopping: Option<Instant> = None;
         if !worker.send(&order) {
             let how = match worker.hear(Duration::ZERO) {
                 Heard::Gone(how) => how,
@@ -413,7 +419,19 @@ impl Session<'_> {
                 patience = patience.max(self.slowest * SLOWEST_FACTOR);
             }
             let asked_at = Instant::now();
-            let event = match worker.hear(patience) {
+            let heard = loop {
+                let heard = worker.hear(patience.saturating_sub(asked_at.elapsed()).min(LISTEN));
+                if !matches!(heard, Heard::Silence) || asked_at.elapsed() >= patience {
+                    break heard;
+                }
+                if let Some(ending) = self.stop_reason()
+                    && stopping.get_or_insert_with(Instant::now).elapsed() >= STOP_GRACE
+                {
+                    // Its worker goes with it: what was in flight runs again.
+                    return Ok(Flow::Stop(ending));
+                }
+            };
+            let event = match heard {
                 Heard::Event(event) => event,
                 Heard::Silence => {
                     let detail = format!("no event for {:.0} s", patience.as_secs_f64());
