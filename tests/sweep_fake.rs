@@ -228,6 +228,27 @@ fn a_torn_journal_resumes() {
 }
 
 #[test]
+fn a_journal_damaged_in_the_middle_resumes_before_it_and_says_what_is_lost() {
+    let lab = Lab::new();
+    let options = lab.options(&script(""));
+    let log = Log { stop_after: Some((30, Arc::clone(&options.stop))), ..Log::default() };
+    let (outcome, _) = lab.run_with(&options, log);
+    let journal = outcome.journal.clone();
+    drop(outcome);
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let n_lines = text.lines().count();
+    let damaged: Vec<&str> = text.lines().enumerate().map(|(at, l)| if at == 14 { "{\"v\":[" } else { l }).collect();
+    std::fs::write(&journal, damaged.join("\n") + "\n").unwrap();
+    let (outcome, log) = lab.run_with(&Options { resume: true, ..lab.options(&script("")) }, Log::default());
+    let said = log.notes.join("\n");
+    assert!(said.contains(".jsonl:15: ") && said.contains(&format!("; {} lines from there", n_lines - 14)), "{said}");
+    assert!(said.contains(".old-1)"), "{said}");
+    assert_eq!(outcome.ending, Ending::Complete);
+    let (_, expected) = Lab::new().run(&script(""));
+    assert_eq!(saved_rows(&outcome), expected);
+}
+
+#[test]
 fn out_of_time_keeps_what_is_there_and_says_so() {
     let lab = Lab::new();
     let slow = format!(r#"{QUIET}, "event_delay_ms": 5}}"#);

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::applicability;
-use super::journal::{Death, During, Entry, Header, JOURNAL_SCHEMA, Journal, JournalError, done_path, free_aside};
+use super::journal::{
+    Damage, Death, During, Entry, Header, JOURNAL_SCHEMA, Journal, JournalError, done_path, free_aside,
+};
 use super::lock::{Lock, LockError, device_lock_name};
 use super::state::{State, Step};
 use super::supervisor::{Heard, Hello, Patience, Worker, WorkerError, WorkerProgram};
@@ -244,10 +246,18 @@ fn open_journal(
         }
         if path.exists() {
             let mut n_entries = 0usize;
-            let journal = Journal::resume(path, header, |entry| {
+            let (journal, damage) = Journal::resume(path, header, |entry| {
                 state.apply(entry);
                 n_entries += 1;
             })?;
+            if let Some(Damage { line, n_lost, source, original }) = damage {
+                watch.note(&format!(
+                    "{}:{line}: not a line of a journal: {source}; {n_lost} lines from there on are left out and run again \
+                     (the journal as it was is kept as {})",
+                    path.display(),
+                    original.display()
+                ));
+            }
             watch.note(&format!("resuming: {n_entries} entries read from {}", path.display()));
             return Ok(journal);
         }
