@@ -19,5 +19,7 @@ pub const DEVICE_FAILED: i32 = 6;
 pub const NOTHING_ADMITTED: i32 = 7;
 /// A sweep ran out of the wall time it was given; what was measured is kept, and `--resume` goes on.
 pub const INCOMPLETE: i32 = 8;
+/// Another process runs this sweep, or uses the device: nothing was done.
+pub const BUSY: i32 = 9;
 /// Stopped by Ctrl-C or SIGTERM; what was measured is kept (128 + SIGINT).
 pub const INTERRUPTED: i32 = 130;

@@ -29,6 +29,8 @@ impl Lab {
 
     fn tilesmith(&self, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tilesmith"));
+        // Tests of one device run side by side.
+        command.env("TILESMITH_LOCKS", self.0.path().join("locks"));
         command.args(args).arg("--project").arg(self.0.path()).output().unwrap()
     }
 

@@ -2,239 +2,17 @@
 
 #![cfg(all(feature = "compile", feature = "device"))]
 
-use std::path::{Path, PathBuf};
+mod fake_lab;
+
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use indexmap::IndexMap;
-use tilesmith::content_hash::short_hash;
-use tilesmith::matrix::{AxisChoice, Binding, Dtype, Grid, GridTerm, Layout, Phase, Role, Shrink, Variant};
-use tilesmith::ops::{Case, IndexMapHash};
-use tilesmith::results::{Repeat, ResultSet, Row};
-use tilesmith::sweep::journal::{Entry, Header};
-use tilesmith::sweep::rows;
-use tilesmith::sweep::session::{self, Ending, Options, Outcome, SweepError, Watch};
-use tilesmith::sweep::state::State;
+use fake_lab::*;
+use tilesmith::results::Row;
+use tilesmith::sweep::session::{self, Ending, Options, SweepError};
 use tilesmith::sweep::summary::Summary;
-use tilesmith::sweep::supervisor::{Patience, WorkerProgram};
 use tilesmith::verify::{Kind, Status};
-use tilesmith::worker::bundle::{
-    Bundle, BundledVariant, Candidate, GivenClass, Harness, MANIFEST_SCHEMA, Manifest, Requirements, Rules,
-    StaticCounts, SweepCase,
-};
-
-const N_VARIANTS: usize = 5;
-const LOCALS: [[u32; 3]; 2] = [[8, 8, 1], [64, 1, 1]];
-/// Candidates of one class: variants x local sizes.
-const N: usize = N_VARIANTS * LOCALS.len();
-
-fn case(c_out: i64) -> SweepCase {
-    let fields = [("c_in", 8), ("c_out", c_out), ("h", 4), ("w", 4), ("kernel_h", 1), ("kernel_w", 1), ("stride", 1)];
-    let more = [("padding", 0), ("groups", 1), ("batch", 1), ("activation", 0)];
-    let fields: IndexMap<String, i64> = fields.iter().chain(&more).map(|(k, v)| ((*k).to_owned(), *v)).collect();
-    SweepCase {
-        case: Case { op: "conv2d".into(), id: format!("8-{c_out}-4x4"), fields: IndexMapHash(fields) },
-        count: 1.0,
-        probes: vec![],
-        expected_i1: vec![["00000000000000aa".into(), "00000000000000bb".into()]],
-    }
-}
-
-fn variant(storage: &str, tile: usize) -> Variant {
-    let choice = |axis: &str, phase, value: String| AxisChoice { axis: axis.into(), phase, value };
-    let term = |of: &str| vec![GridTerm { of: vec![of.into()], per: 1 }];
-    Variant {
-        kernel: "k".into(),
-        name: format!("k_{storage}_t{tile}"),
-        axes: vec![
-            choice("storage", Phase::Given, storage.into()),
-            choice("tile", Phase::Dispatch, format!("t{tile}")),
-        ],
-        accumulate: Dtype::F32,
-        bindings: vec![Binding {
-            role: Role::Output,
-            name: "t_out".into(),
-            layout: Layout::BufC4,
-            dtype: if storage == "f16" { Dtype::F16 } else { Dtype::F32 },
-            padding: None,
-        }],
-        grid: Grid { x: term("c_out"), y: term("w_out"), z: term("h_out") },
-    }
-}
-
-/// Two classes (f32: candidates 0 to 9, f16: 10 to 19), the reference first in each.
-fn manifest() -> Manifest {
-    let variants: Vec<Variant> = ["f32", "f16"].iter().flat_map(|s| (0..N_VARIANTS).map(|t| variant(s, t))).collect();
-    let bundled = |v: Variant| BundledVariant {
-        spirv_hash: short_hash(v.name.as_bytes()),
-        requirements: Requirements {
-            features: if v.name.contains("f16") { vec!["storageBuffer16BitAccess".into()] } else { vec![] },
-            push_bytes: 16,
-            shared_bytes: 0,
-        },
-        counts: StaticCounts { n_instructions: 10, n_loads: 3, n_fmas: 4 },
-        compile_ms: None,
-        variant: v,
-    };
-    let candidates = (0..2 * N_VARIANTS)
-        .flat_map(|variant| LOCALS.map(|local| Candidate { variant, local, shared_bytes: 0 }))
-        .collect();
-    let class = |id: &str, reference| GivenClass {
-        id: id.into(),
-        values: IndexMap::from([("storage".to_owned(), id.to_owned())]),
-        reference,
-        incumbents: IndexMap::new(),
-    };
-    Manifest {
-        schema: MANIFEST_SCHEMA,
-        tilesmith: "0".into(),
-        sweep: "fake".into(),
-        kernel: "k".into(),
-        op: "conv2d".into(),
-        push: vec![],
-        spec: vec![],
-        shrink: Shrink::ToGrid,
-        variants: variants.into_iter().map(bundled).collect(),
-        candidates,
-        given: vec![class("f32", 0), class("f16", N)],
-        cases: vec![case(8), case(16)],
-        rules: Rules {
-            min_rounds: 5,
-            max_rounds: 10,
-            block: 4,
-            sample_ns: 1_000_000,
-            within: 3.0,
-            interval: 0.02,
-            wall_s: None,
-            tie: 0.03,
-            replays: 4,
-            finalist_replays: 60,
-            max_finalists: 3,
-        },
-        seed: 7,
-        harness: {
-            let h = short_hash(b"harness");
-            Harness { inspect: h.clone(), canary_arithmetic: h.clone(), canary_bandwidth: h.clone(), dirty_shared: h }
-        },
-        compiler: "none".into(),
-        target_env: "vulkan1.1".into(),
-        matrix_hash: "0".into(),
-    }
-}
-
-/// Bundles whose modules are their own names are never executed: the fake device computes nothing. Padded to words.
-fn bundle_of(mut manifest: Manifest, dir: &Path) -> Bundle {
-    let mut files = Vec::new();
-    let mut file = |name: &str| {
-        let bytes = [name.as_bytes(), &vec![0; (4 - name.len() % 4) % 4]].concat();
-        files.push((short_hash(&bytes), bytes.clone()));
-        short_hash(&bytes)
-    };
-    for v in &mut manifest.variants {
-        v.spirv_hash = file(&v.variant.name);
-    }
-    let h = file("harness");
-    manifest.harness =
-        Harness { inspect: h.clone(), canary_arithmetic: h.clone(), canary_bandwidth: h.clone(), dirty_shared: h };
-    Bundle::save(dir, manifest, files.iter().map(|(h, b)| (h.as_str(), b.as_slice()))).unwrap()
-}
-
-struct Lab {
-    dir: tempfile::TempDir,
-    bundle: Bundle,
-}
-
-/// Stops the sweep after so many results, and keeps the notes.
-#[derive(Default)]
-struct Log {
-    notes: Vec<String>,
-    stop_after: Option<(usize, Arc<AtomicBool>)>,
-    n_results: usize,
-}
-
-impl Watch for Log {
-    fn note(&mut self, text: &str) {
-        self.notes.push(text.to_owned());
-    }
-    fn began(&mut self, _: &Header, _: &State) {}
-    fn entry(&mut self, _: &State, entry: &Entry) {
-        self.n_results += usize::from(matches!(entry, Entry::Verified(..) | Entry::Block(..) | Entry::Replayed(_)));
-        if let Some((after, stop)) = &self.stop_after
-            && self.n_results >= *after
-        {
-            stop.store(true, Ordering::SeqCst);
-        }
-    }
-}
-
-impl Lab {
-    fn new() -> Lab {
-        Lab::with(manifest())
-    }
-
-    fn with(manifest: Manifest) -> Lab {
-        let dir = tempfile::tempdir().unwrap();
-        let bundle = bundle_of(manifest, &dir.path().join("bundle"));
-        Lab { dir, bundle }
-    }
-
-    fn options(&self, script: &str) -> Options {
-        let path = self.dir.path().join("script.json");
-        std::fs::write(&path, script).unwrap();
-        Options {
-            device: None,
-            wall: None,
-            resume: false,
-            fresh: false,
-            out: self.out(),
-            worker: WorkerProgram {
-                program: env!("CARGO_BIN_EXE_tilesmith-worker").into(),
-                args: vec!["--fake".into(), path.into()],
-            },
-            patience: Patience {
-                hello: Duration::from_secs(20),
-                first: Duration::from_secs(2),
-                floor: Duration::from_secs(2),
-                factor: 0.0,
-            },
-            stop: Arc::new(AtomicBool::new(false)),
-        }
-    }
-
-    fn out(&self) -> PathBuf {
-        self.dir.path().join("results")
-    }
-
-    fn run(&self, script: &str) -> (Outcome, Vec<Row>) {
-        let (outcome, _) = self.run_with(&self.options(script), Log::default());
-        let rows = saved_rows(&outcome);
-        (outcome, rows)
-    }
-
-    fn run_with(&self, options: &Options, mut log: Log) -> (Outcome, Log) {
-        let outcome = session::run(&self.bundle, options, &mut log).unwrap();
-        (outcome, log)
-    }
-}
-
-fn saved_rows(outcome: &Outcome) -> Vec<Row> {
-    let saved = rows::save(outcome, Repeat::Replace).unwrap();
-    ResultSet::load(&saved.csv).unwrap().rows
-}
-
-fn row<'a>(rows: &'a [Row], case: &str, candidate: usize) -> &'a Row {
-    let (variant, local) = (candidate / LOCALS.len(), LOCALS[candidate % LOCALS.len()]);
-    let storage = if variant < N_VARIANTS { "f32" } else { "f16" };
-    let name = format!("k_{storage}_t{}", variant % N_VARIANTS);
-    rows.iter().find(|r| r.case == case && r.variant == name && r.local == local).unwrap()
-}
-
-const QUIET: &str = r#"{"spread": 1.0, "noise": 0.01, "seed": 3"#;
-
-fn script(rules: &str) -> String {
-    format!(r#"{QUIET}, "rules": [{rules}]}}"#)
-}
 
 #[test]
 fn a_normal_sweep_admits_times_and_confirms() {
@@ -424,6 +202,7 @@ fn stopped_anywhere_and_resumed_the_rows_are_the_same() {
         assert_eq!(outcome.ending, Ending::Interrupted, "after {stop_after}");
         let partial = saved_rows(&outcome);
         assert_eq!(partial.len(), expected.len(), "a row for everyone, reached or not");
+        drop(outcome);
 
         let resumed = Options { resume: true, ..lab.options(&script) };
         let (outcome, log) = lab.run_with(&resumed, Log::default());
@@ -441,7 +220,29 @@ fn a_torn_journal_resumes() {
     let (outcome, _) = lab.run_with(&options, log);
     let text = std::fs::read(&outcome.journal).unwrap();
     std::fs::write(&outcome.journal, &text[..text.len() - 10]).unwrap();
+    drop(outcome);
     let (outcome, _) = lab.run_with(&Options { resume: true, ..lab.options(&script("")) }, Log::default());
+    assert_eq!(outcome.ending, Ending::Complete);
+    let (_, expected) = Lab::new().run(&script(""));
+    assert_eq!(saved_rows(&outcome), expected);
+}
+
+#[test]
+fn a_journal_damaged_in_the_middle_resumes_before_it_and_says_what_is_lost() {
+    let lab = Lab::new();
+    let options = lab.options(&script(""));
+    let log = Log { stop_after: Some((30, Arc::clone(&options.stop))), ..Log::default() };
+    let (outcome, _) = lab.run_with(&options, log);
+    let journal = outcome.journal.clone();
+    drop(outcome);
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let n_lines = text.lines().count();
+    let damaged: Vec<&str> = text.lines().enumerate().map(|(at, l)| if at == 14 { "{\"v\":[" } else { l }).collect();
+    std::fs::write(&journal, damaged.join("\n") + "\n").unwrap();
+    let (outcome, log) = lab.run_with(&Options { resume: true, ..lab.options(&script("")) }, Log::default());
+    let said = log.notes.join("\n");
+    assert!(said.contains(".jsonl:15: ") && said.contains(&format!("; {} lines from there", n_lines - 14)), "{said}");
+    assert!(said.contains(".old-1)"), "{said}");
     assert_eq!(outcome.ending, Ending::Complete);
     let (_, expected) = Lab::new().run(&script(""));
     assert_eq!(saved_rows(&outcome), expected);
@@ -521,8 +322,10 @@ fn another_plan_does_not_resume_and_a_plain_run_keeps_the_old_journal() {
     assert!(text.contains(&lab.bundle.manifest_hash) && text.contains(&bundle.manifest_hash), "{text}");
 
     let (outcome, log) = lab.run_with(&lab.options(&script("")), Log::default());
-    assert!(log.notes.iter().any(|n| n.contains(".old")), "{:?}", log.notes);
-    assert!(Path::new(&format!("{}.old", outcome.journal.display())).exists());
+    let old = format!("{}.old-1", outcome.journal.display());
+    let back = format!("; mv -n '{old}' '{}' && tilesmith sweep --resume", outcome.journal.display());
+    assert!(log.notes.iter().any(|n| n.contains(&back)), "{:?}", log.notes);
+    assert!(Path::new(&old).exists());
 }
 
 #[test]
@@ -538,30 +341,11 @@ fn a_full_disk_ends_the_sweep_with_a_message() {
     std::fs::remove_file(&outcome.journal).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink("/dev/full", &outcome.journal).unwrap();
+    drop(outcome);
     let options = Options { fresh: true, ..lab.options(&script("")) };
     let error = session::run(&lab.bundle, &options, &mut Log::default()).unwrap_err();
     assert_eq!(error.exit_code(), tilesmith::exit::SYSTEM);
     assert!(error.to_string().contains("cannot write the journal"), "{error}");
-}
-
-/// The program itself on a bundle, with a worker that plays a script.
-#[cfg(unix)]
-fn tilesmith(lab: &Lab, script: &str, args: &[&str]) -> std::process::Output {
-    use std::os::unix::fs::PermissionsExt;
-    let options = lab.options(script);
-    let wrapper = lab.dir.path().join("worker.sh");
-    let program = options.worker.program.display();
-    let text =
-        format!("#!/bin/sh\nexec '{program}' --fake '{}' \"$@\"\n", lab.dir.path().join("script.json").display());
-    std::fs::write(&wrapper, text).unwrap();
-    std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755)).unwrap();
-    std::process::Command::new(env!("CARGO_BIN_EXE_tilesmith"))
-        .current_dir(lab.dir.path())
-        .env("TILESMITH_WORKER", &wrapper)
-        .args(["sweep", "--bundle", "bundle"])
-        .args(args)
-        .output()
-        .unwrap()
 }
 
 #[cfg(unix)]
@@ -621,35 +405,13 @@ fn a_bundle_runs_in_pieces_until_it_is_complete() {
     assert_eq!(saved_names(&lab), ["fake", "fake@2"]);
 }
 
-/// Sweeps with results in the lab, each with all of its files.
-fn saved_names(lab: &Lab) -> Vec<String> {
-    let devices = std::fs::read_dir(lab.out()).unwrap().map(|entry| entry.unwrap().path());
-    let device = devices.into_iter().find(|path| !path.ends_with(".journal") && !path.ends_with("tables")).unwrap();
-    let files: Vec<String> =
-        std::fs::read_dir(device).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    let mut names: Vec<String> = files.iter().filter_map(|f| f.strip_suffix(".yaml")).map(str::to_owned).collect();
-    names.sort();
-    assert_eq!(files.len(), 4 * names.len(), "{files:?}");
-    names
-}
-
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_the_sweep_in_order() {
     use std::process::{Command, Stdio};
     let lab = Lab::new();
-    // Writes the wrapper; the run itself is short.
-    tilesmith(&lab, &script(""), &[]);
     let slow = format!(r#"{QUIET}, "event_delay_ms": 20}}"#);
-    std::fs::write(lab.dir.path().join("script.json"), slow).unwrap();
-    let child = Command::new(env!("CARGO_BIN_EXE_tilesmith"))
-        .current_dir(lab.dir.path())
-        .env("TILESMITH_WORKER", lab.dir.path().join("worker.sh"))
-        .args(["sweep", "--bundle", "bundle"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = command(&lab, &slow, &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(1500));
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();

@@ -5,6 +5,7 @@
 //! tilesmith-worker --bundle DIR [--device NAME|INDEX] [--validate CHECK]... [--wrong-elements FILE] [--manifest HASH]
 //! tilesmith-worker --bundle DIR --fake SCRIPT.json [--manifest HASH]
 //! ```
+//! Orders piped in by hand must end with `{"order": "quit"}`: the end of the input without it means that the sweep is gone.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use tilesmith::exit;
 use tilesmith::gpu::validation::Check;
 use tilesmith::worker::bundle::Bundle;
 use tilesmith::worker::fake::{self, Script};
+use tilesmith::worker::orders;
 use tilesmith::worker::serve::{Fatal, Outlet, report, serve};
 use tilesmith::worker::session::{self, Session};
 
@@ -75,7 +77,7 @@ fn run(task: Task) -> Result<(), Fatal> {
             if let Some(path) = wrong_elements {
                 session.list_wrong_elements(&path)?;
             }
-            serve(&mut session, std::io::stdin().lock(), &mut stdout)
+            serve(&mut session, orders::from_stdin(), &mut stdout)
         }
         Task::Fake { bundle, script, manifest } => {
             let script = Script::load(&script).map_err(Fatal::system)?;
@@ -83,7 +85,7 @@ fn run(task: Task) -> Result<(), Fatal> {
             if let Some(hash) = manifest {
                 bundle.expect_manifest(&hash).map_err(Fatal::system)?;
             }
-            fake::serve(&script, &bundle.manifest, std::io::stdin().lock(), &mut stdout).map_err(Fatal::system)
+            fake::serve(&script, &bundle.manifest, orders::from_stdin(), &mut stdout).map_err(Fatal::system)
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod bundle;
 pub mod check;
 pub mod diff;
 pub mod doctor;
+mod interruption;
 pub mod list;
 pub mod reproduce;
 pub mod specimens;

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use comfy_table::{ContentArrangement, Table, presets};
 
-use super::print;
 use super::{Common, Failure, Format};
+use super::{interruption, print};
 use crate::exit;
+use crate::sweep::lock;
 use crate::sweep::progress::Progress;
 use crate::sweep::reproducer::{self, Fate, Finding, ReproducerError, Reproduction, WRONG_ELEMENTS_FILE};
 use crate::sweep::session::Options;
@@ -27,14 +28,7 @@ pub struct Args {
 
 pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let worker = WorkerProgram::find().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            std::process::exit(exit::INTERRUPTED);
-        }
-    })
-    .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot watch for Ctrl-C: {e}")))?;
+    let stop = interruption::watch("stopping (once more to stop at once)")?;
     let journals =
         tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
     let options = Options {
@@ -45,6 +39,8 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         out: journals.path().to_path_buf(),
         worker,
         patience: Patience::default(),
+        resume_command: String::new(),
+        device_locks: lock::folder_of_user(),
         stop: Arc::clone(&stop),
     };
     let mut progress = Progress::new();

@@ -3,16 +3,16 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::print;
 use super::{Common, Failure, Format};
+use super::{interruption, print};
 use crate::exit;
 use crate::specimens::{self, Fate, Score, Specimen, Trial, TrialError, Tried};
+use crate::sweep::lock;
 use crate::sweep::session::Ending;
 use crate::sweep::supervisor::WorkerProgram;
 
@@ -37,16 +37,10 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let folder = args.folder.clone().unwrap_or_else(|| common.project.join("tests/specimens"));
     let all = specimens::load(&folder, args.filter.as_deref())
         .map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            std::process::exit(exit::INTERRUPTED);
-        }
-    })
-    .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot watch for Ctrl-C: {e}")))?;
+    let stop = interruption::watch("stopping (once more to stop at once)")?;
     let mut trial = Trial::new(&common.project, worker, args.device.clone(), Arc::clone(&stop))
-        .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
+        .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?
+        .with_device_locks(lock::folder_of_user());
 
     let progress = Progress::new(all.len());
     let mut tried: Vec<Tried> = Vec::new();

@@ -1,24 +1,26 @@
 //! The `sweep` command: verify and time the candidates on the device, and say what came of it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::print;
 use super::{Common, Failure, Format};
+use super::{interruption, print};
 use crate::codegen::Project;
 use crate::exit;
 use crate::matrix::Variant;
 use crate::results::{PART, Repeat};
 use crate::sweep::explain;
 use crate::sweep::file::parse_duration_ns;
-use crate::sweep::plan::{self, BUNDLE_DIR, Plan, PlanError};
+use crate::sweep::journal::done_path;
+use crate::sweep::lock;
+use crate::sweep::plan::{self, Plan, PlanError};
 use crate::sweep::progress::Progress;
 use crate::sweep::reproducer;
 use crate::sweep::restriction::restrict;
 use crate::sweep::rows;
 use crate::sweep::session::{self, Ending, Options, Outcome};
+use crate::sweep::shelf::{self, Shelved};
 use crate::sweep::summary::Summary;
 use crate::sweep::supervisor::{Patience, WorkerProgram};
 use crate::worker::bundle::{Bundle, BundleError};
@@ -81,17 +83,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         bundle.bundle.manifest.sweep = format!("{sweep}-validated{PART}");
     }
     let out = args.out.clone().unwrap_or_else(|| common.project.join("results"));
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    let handler = move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            // The second time: now. The journal holds whole lines all the same.
-            std::process::exit(exit::INTERRUPTED);
-        }
-        eprintln!("\nstopping after what is in flight (once more to stop at once)");
-    };
-    ctrlc::set_handler(handler)
-        .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot watch for Ctrl-C: {e}")))?;
+    let stop = interruption::watch("stopping after what is in flight (once more to stop at once)")?;
     let options = Options {
         device: args.device.clone(),
         wall: args.wall,
@@ -100,6 +92,8 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         out,
         worker,
         patience: Patience::default(),
+        resume_command: resume_command(common, args),
+        device_locks: lock::folder_of_user(),
         stop,
     };
     let mut progress = Progress::new();
@@ -107,20 +101,20 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     progress.finish();
     let outcome = outcome.map_err(|e| Failure::new(e.exit_code(), miette::miette!("{e}")))?;
     let repeat = if args.repeat { Repeat::Number } else { Repeat::Replace };
-    let saved = rows::save(&outcome, repeat).map_err(|e| {
+    let name = &outcome.state.manifest.sweep;
+    let is_saved = outcome.was_complete && outcome.folder.join(format!("{name}.csv")).exists();
+    let saved = (!is_saved).then(|| rows::save(&outcome, repeat)).transpose().map_err(|e| {
         let journal = outcome.journal.display();
         Failure::new(
             exit::SYSTEM,
             miette::miette!("{e}; nothing is lost: the journal {journal} holds every result (--resume)"),
         )
     })?;
-    let summary = Summary::of(&outcome, Some(&saved));
+    let summary = Summary::of(&outcome, saved.as_ref());
     let reproducers = args.reproducers.as_ref().map(|dir| write_reproducers(&outcome, &bundle, dir)).transpose();
     if matches!(outcome.ending, Ending::Complete) {
         // The raw samples stay, but there is nothing to go on with.
-        let mut done = outcome.journal.clone().into_os_string();
-        done.push(".done");
-        std::fs::rename(&outcome.journal, done)
+        std::fs::rename(&outcome.journal, done_path(&outcome.journal))
             .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot rename the journal: {e}")))?;
     }
     let ending = outcome.ending.clone();
@@ -232,13 +226,15 @@ struct Loaded {
     /// What it was planned from; none where a bundle was given.
     project: Option<Project>,
     _folder: Option<tempfile::TempDir>,
+    /// Keeps the whole plan's folder from being cleared away.
+    _shelved: Option<Shelved>,
 }
 
 fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
-    let (whole, project) = match &args.bundle {
+    let (whole, project, shelved) = match &args.bundle {
         Some(dir) => {
             let bundle = Bundle::load(&common.resolve(dir));
-            (bundle.map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?, None)
+            (bundle.map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?, None, None)
         }
         None => {
             let project = plan::load_project(&common.project)?;
@@ -248,19 +244,19 @@ fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
             if let Some(warning) = project.cache_warning() {
                 eprintln!("{warning}");
             }
-            let dir = common.project.join(BUNDLE_DIR).join(&plan.manifest.sweep);
-            (plan.save(&dir).map_err(bundle_failure)?, Some(project))
+            let shelved = shelf::put(&common.project, plan).map_err(bundle_failure)?;
+            (shelved.bundle.clone(), Some(project), Some(shelved))
         }
     };
     if args.cases.is_empty() && args.only.is_empty() {
-        return Ok(Loaded { bundle: whole, project, _folder: None });
+        return Ok(Loaded { bundle: whole, project, _folder: None, _shelved: shelved });
     }
     let part = restrict(&whole.manifest, &args.cases, &args.only)
         .map_err(|e| Failure::new(exit::USAGE, miette::miette!("{e}")))?;
     let folder =
         tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
     let bundle = whole.save_part(part, folder.path()).map_err(bundle_failure)?;
-    Ok(Loaded { bundle, project, _folder: Some(folder) })
+    Ok(Loaded { bundle, project, _folder: Some(folder), _shelved: shelved })
 }
 
 fn bundle_failure(error: BundleError) -> Failure {

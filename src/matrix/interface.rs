@@ -145,6 +145,11 @@ pub fn local_name(size: [u32; 3]) -> String {
     format!("{}x{}x{}", size[0], size[1], size[2])
 }
 
+/// A variant at a local size as messages and `--only` write it: `VARIANT@8x8x1`.
+pub fn candidate_name(variant: &str, local: [u32; 3]) -> String {
+    format!("{variant}@{}", local_name(local))
+}
+
 /// First id of the declared specialization constants.
 pub const FIRST_SPEC_ID: u32 = 3;
 

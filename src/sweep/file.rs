@@ -354,6 +354,11 @@ pub(super) fn read_local_size(document: &Document, node: &Node) -> Result<[u32; 
 /// Replays of a finalist by default: a fault of p = 0.01 shows in them with a probability of 0.993.
 pub const FINALIST_REPLAYS: u32 = 500;
 
+/// Replays in the admission of a candidate: they run in one submission, beside other checks.
+const MAX_REPLAYS: u32 = 128;
+/// A fault of 1 in 10,000 shows in these with a probability of 0.99995; they are one order, which an end of the sweep loses.
+const MAX_FINALIST_REPLAYS: u32 = 100_000;
+
 pub(super) fn read_rules(document: &Document, top: &document::Fields<'_>) -> Result<Rules, Box<FileError>> {
     let mut rules = Rules {
         min_rounds: 5,
@@ -414,6 +419,15 @@ pub(super) fn read_rules(document: &Document, top: &document::Fields<'_>) -> Res
         // Two operand sets alternate, so one replay would test half.
         integer(fields.get("replays"), "replays", 2, &mut rules.replays)?;
         integer(fields.get("finalist_replays"), "finalist_replays", 2, &mut rules.finalist_replays)?;
+        for (key, replays, max) in [
+            ("replays", rules.replays, MAX_REPLAYS),
+            ("finalist_replays", rules.finalist_replays, MAX_FINALIST_REPLAYS),
+        ] {
+            if replays > max {
+                let place = fields.get(key).unwrap_or(node).place;
+                return Err(document.error(place, format!("{key} is {replays} (allowed: 2 to {max})")));
+            }
+        }
         integer(fields.get("max_finalists"), "max_finalists", 1, &mut rules.max_finalists)?;
     }
     if let Some(node) = top.get("tie") {
@@ -499,6 +513,16 @@ mod tests {
         assert_eq!(file.candidates.cover_max.unwrap().0, 9);
         assert_eq!(file.candidates.keep.unwrap().0, "bounds != 'guarded'");
         assert_eq!(file.cases[0].case.id, "8-4-2x3");
+    }
+
+    #[test]
+    fn more_replays_than_one_order_can_bear_are_refused() {
+        let says =
+            |rules: &str| parse_text(&format!("{HEAD}verify: {{{rules}}}\n")).map(|_| ()).map_err(|e| e.to_string());
+        assert_eq!(says("replays: 128, finalist_replays: 100000"), Ok(()));
+        let error = says("finalist_replays: 10000000").unwrap_err();
+        assert!(error.contains("finalist_replays is 10000000 (allowed: 2 to 100000)"), "{error}");
+        assert!(says("replays: 129").unwrap_err().contains("replays is 129 (allowed: 2 to 128)"));
     }
 
     #[test]

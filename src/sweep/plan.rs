@@ -21,9 +21,6 @@ use crate::worker::bundle::{
     Bundle, BundleError, BundledVariant, Candidate, GivenClass, Harness, MANIFEST_SCHEMA, Manifest, SweepCase,
 };
 
-/// Folder of a project's own bundles; not committed.
-pub const BUNDLE_DIR: &str = ".tilesmith/bundle";
-
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum PlanError {
     #[error(transparent)]

@@ -12,7 +12,7 @@ use super::restriction::{RestrictionError, restrict};
 use super::session::{self, Ending, Options, Outcome, SweepError, Watch};
 use super::state::{ELSEWHERE, State};
 use crate::beside;
-use crate::matrix::{Variant, local_name};
+use crate::matrix::{self, Variant};
 use crate::results::device_folder;
 use crate::verify::{Status, Verdict};
 use crate::worker::bundle::{Bundle, BundleError};
@@ -126,7 +126,7 @@ fn is_bad(status: Status) -> bool {
 
 fn candidate_name(state: &State, candidate: usize) -> String {
     let c = &state.manifest.candidates[candidate];
-    format!("{}@{}", state.manifest.variants[c.variant].variant.name, local_name(c.local))
+    matrix::candidate_name(&state.manifest.variants[c.variant].variant.name, c.local)
 }
 
 fn finding(outcome: &Outcome, case: usize, candidate: usize, culprit: Option<String>) -> Finding {
@@ -217,7 +217,7 @@ pub fn write_all(
         for class in &mut part.given {
             let own = part.candidates.iter().position(|c| {
                 let variant = &part.variants[c.variant].variant;
-                format!("{}@{}", variant.name, local_name(c.local)) == name
+                matrix::candidate_name(&variant.name, c.local) == name
             });
             class.incumbents = own.map(|own| (id.clone(), own)).into_iter().collect();
         }

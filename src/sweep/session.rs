@@ -8,7 +8,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::applicability;
 use super::chains;
-use super::journal::{Death, During, Entry, Header, JOURNAL_SCHEMA, Journal, JournalError};
+use super::journal::{
+    Damage, Death, During, Entry, Header, JOURNAL_SCHEMA, Journal, JournalError, done_path, free_aside,
+};
+use super::lock::{Lock, LockError, device_lock_name};
 use super::state::{State, Step};
 use super::supervisor::{Heard, Hello, Patience, Worker, WorkerError, WorkerProgram};
 use crate::exit;
@@ -35,6 +38,10 @@ pub struct Options {
     pub out: PathBuf,
     pub worker: WorkerProgram,
     pub patience: Patience,
+    /// What a person types to go on from a journal.
+    pub resume_command: String,
+    /// Where the locks of devices lie; `None` takes none.
+    pub device_locks: Option<PathBuf>,
     /// Set from outside (Ctrl-C) to end after the event in flight.
     pub stop: Arc<AtomicBool>,
 }
@@ -75,6 +82,17 @@ pub struct Outcome {
     pub wall: Duration,
     /// Of all sittings.
     pub total_wall_s: f64,
+    /// It was so before this sitting, which did nothing.
+    pub was_complete: bool,
+    /// Nobody else writes the results while these are held.
+    pub locks: Locks,
+}
+
+/// What a sweep holds against others; `None` where the file system has no locks.
+#[derive(Debug)]
+pub struct Locks {
+    pub sweep: Option<Lock>,
+    pub device: Option<Lock>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +101,8 @@ pub enum SweepError {
     Worker(#[from] WorkerError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error("{held}; {advice}")]
+    Busy { held: LockError, advice: &'static str },
     #[error("a fresh worker came up on {found}, the sweep began on {began} (select one with --device)")]
     OtherDevice { began: String, found: String },
     #[error("the worker stopped: {message} (what was measured is in {journal}; `tilesmith sweep --resume` goes on)")]
@@ -103,6 +123,7 @@ impl SweepError {
             SweepError::Worker(_) => exit::SYSTEM,
             SweepError::Journal(JournalError::Write { .. } | JournalError::Read { .. }) => exit::SYSTEM,
             SweepError::Journal(_) => exit::INPUT,
+            SweepError::Busy { .. } => exit::BUSY,
             SweepError::OtherDevice { .. } => exit::NO_DEVICE,
         }
     }
@@ -137,6 +158,8 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
 
     let device_folder = results::device_folder(&header.device);
     let path = journal_path(&options.out, &device_folder, &manifest.sweep);
+    let locks = lock(&path, &header, options, watch)?;
+    let was_complete = options.resume && !path.exists() && Journal::belongs(&done_path(&path), &header);
     let journal = open_journal(&path, &header, options, &mut state, watch)?;
     let mut session = Session {
         bundle,
@@ -162,7 +185,35 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
     let state = session.state;
     let total_wall_s = state.spent.sessions_s;
     let folder = options.out.join(device_folder);
-    Ok(Outcome { state, header, ending, journal: path, folder, started, wall, total_wall_s })
+    Ok(Outcome { state, header, ending, journal: path, folder, started, wall, total_wall_s, was_complete, locks })
+}
+
+/// The journal's lock first: whoever has that has the device, too, and is named with what they are about.
+fn lock(path: &Path, header: &Header, options: &Options, watch: &mut dyn Watch) -> Result<Locks, SweepError> {
+    let sweep = &header.sweep;
+    let device = results::device_folder(&header.device);
+    let mut take = |path: &Path, what: &str, advice| match Lock::take(path, what, &format!("sweeping {sweep}")) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(held @ LockError::Held { .. }) => Err(SweepError::Busy { held, advice }),
+        Err(error @ LockError::Unlockable { .. }) => {
+            watch.note(&format!("{error}; nothing keeps a second sweep of {what} away"));
+            Ok(None)
+        }
+    };
+    let of_sweep = take(
+        &path.with_extension("lock"),
+        &format!("sweep {sweep} on {device}"),
+        "results of a second run can be kept apart with --out DIR",
+    )?;
+    let of_device = match &options.device_locks {
+        Some(folder) => take(
+            &folder.join(device_lock_name(&header.device)),
+            &format!("device {}", header.device.name),
+            "two sweeps on one device spoil each other's times; --device NAME|INDEX takes another device",
+        )?,
+        None => None,
+    };
+    Ok(Locks { sweep: of_sweep, device: of_device })
 }
 
 /// Drivers fail to start now and then; one that never does is a broken device.
@@ -184,12 +235,31 @@ fn open_journal(
     watch: &mut dyn Watch,
 ) -> Result<Journal, JournalError> {
     if options.resume {
+        let done = done_path(path);
+        if !path.exists() && Journal::belongs(&done, header) {
+            // Read again, it leads to the same end, and to the same results where they were lost.
+            std::fs::rename(&done, path).map_err(|source| JournalError::Write { path: done, source })?;
+            let results = options.out.join(results::device_folder(&header.device));
+            watch.note(&format!(
+                "nothing is left to do: sweep {} is complete, its results are in {} (without --resume it starts anew)",
+                header.sweep,
+                results.display()
+            ));
+        }
         if path.exists() {
             let mut n_entries = 0usize;
-            let journal = Journal::resume(path, header, |entry| {
+            let (journal, damage) = Journal::resume(path, header, |entry| {
                 state.apply(entry);
                 n_entries += 1;
             })?;
+            if let Some(Damage { line, n_lost, source, original }) = damage {
+                watch.note(&format!(
+                    "{}:{line}: not a line of a journal: {source}; {n_lost} lines from there on are left out and run again \
+                     (the journal as it was is kept as {})",
+                    path.display(),
+                    original.display()
+                ));
+            }
             watch.note(&format!("resuming: {n_entries} entries read from {}", path.display()));
             return Ok(journal);
         }
@@ -198,8 +268,12 @@ fn open_journal(
     let (journal, moved) = Journal::create(path, header, options.fresh)?;
     if let Some(moved) = moved {
         let old = moved.display();
+        let [this, next, moved] = [path, &free_aside(path), &moved]
+            .map(|path| format!("'{}'", path.display().to_string().replace('\'', r"'\''")));
+        let resume = &options.resume_command;
         watch.note(&format!(
-            "starting anew: the journal of an earlier run was moved to {old} (`--resume` goes on from a journal)"
+            "starting anew: the journal of an earlier run was moved to {old}; to go back to it, end this run and then\n  \
+             mv -n {this} {next}; mv -n {moved} {this} && {resume}"
         ));
     }
     Ok(journal)
@@ -227,6 +301,11 @@ struct Session<'a> {
 
 /// A candidate may take this much longer to verify than the slowest of its case so far (cold pipelines differ by 5x).
 const SLOWEST_FACTOR: u32 = 10;
+
+/// How often a stop is looked for while a worker is silent.
+const LISTEN: Duration = Duration::from_millis(100);
+/// A stop waits this long for the result in flight; an order of many replays may take hours.
+const STOP_GRACE: Duration = Duration::from_secs(3);
 
 impl Session<'_> {
     /// Into the journal first: what the state knows is on disk.
@@ -338,6 +417,7 @@ impl Session<'_> {
         let mut in_flight: Option<usize> = None;
         let mut n_results = 0;
         let mut is_first = is_new_case;
+        let mut stopping: Option<Instant> = None;
         if !worker.send(&order) {
             let how = match worker.hear(Duration::ZERO) {
                 Heard::Gone(how) => how,
@@ -352,7 +432,19 @@ impl Session<'_> {
                 patience = patience.max(self.slowest * SLOWEST_FACTOR);
             }
             let asked_at = Instant::now();
-            let event = match worker.hear(patience) {
+            let heard = loop {
+                let heard = worker.hear(patience.saturating_sub(asked_at.elapsed()).min(LISTEN));
+                if !matches!(heard, Heard::Silence) || asked_at.elapsed() >= patience {
+                    break heard;
+                }
+                if let Some(ending) = self.stop_reason()
+                    && stopping.get_or_insert_with(Instant::now).elapsed() >= STOP_GRACE
+                {
+                    // Its worker goes with it: what was in flight runs again.
+                    return Ok(Flow::Stop(ending));
+                }
+            };
+            let event = match heard {
                 Heard::Event(event) => event,
                 Heard::Silence => {
                     let detail = format!("no event for {:.0} s", patience.as_secs_f64());

@@ -11,7 +11,7 @@ use super::explain::{ErrorDistribution, error_distributions};
 use super::rows::{Standings, overhead_share};
 use super::session::{Ending, Outcome};
 use super::state::State;
-use crate::matrix::local_name;
+use crate::matrix::candidate_name;
 use crate::results::Saved;
 use crate::verify::{Status, Verdict};
 
@@ -382,7 +382,7 @@ impl Summary {
             for (culprit, n) in culprits.iter().take(MAX_CULPRITS) {
                 *out += &wrap("          ", &format!("brought by {culprit}: {n} of {}", count.n), "            ");
             }
-            let name = format!("{}@{}", example.variant, local_name(example.local));
+            let name = candidate_name(&example.variant, example.local);
             if count.n_differing_bits > 0 {
                 let text = format!("{} of them differ from their class in bits, legally", count.n_differing_bits);
                 *out += &wrap("          ", &text, "          ");
@@ -421,7 +421,7 @@ impl Summary {
                 ratio(w),
                 if w.n_tied > 1 { format!("{} tied", w.n_tied) } else { String::new() }
             );
-            *out += &format!("    {}@{}\n", w.variant, local_name(w.local));
+            *out += &format!("    {}\n", candidate_name(&w.variant, w.local));
         }
         if self.winners.len() > MAX_LINES {
             *out += &format!("... and {} more, in the CSV and with --format json\n", self.winners.len() - MAX_LINES);

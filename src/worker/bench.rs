@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::gpu::{Commands, DescriptorSets, GpuError};
-use crate::matrix::{Binding, Dtype, Role, local_name};
+use crate::matrix::{Binding, Dtype, Role, candidate_name};
 use crate::ops::case::{Activation, CaseError, Conv2dShape};
 use crate::ops::families::{ProbeError, applies, probe_check};
 use crate::ops::inspection::Inspection;
@@ -488,7 +488,7 @@ impl Bench {
         };
         let manifest = &context.bundle.manifest;
         let Candidate { variant, local, .. } = &manifest.candidates[candidate];
-        let name = format!("{}@{}", manifest.variants[*variant].variant.name, local_name(*local));
+        let name = candidate_name(&manifest.variants[*variant].variant.name, *local);
         let case = &self.sites[run.site].operations[run.operation].case.id;
         file.append(&name, case, operands, found)
             .map_err(|e| Fatal::system(format!("the file of wrong elements cannot be written: {e}")))

@@ -147,6 +147,8 @@ pub struct Harness {
 
 pub const MANIFEST_FILE: &str = "manifest.json";
 pub const SPIRV_DIR: &str = "spirv";
+/// What drivers compiled, kept for the next worker.
+pub const COMPILED_DIR: &str = "compiled";
 
 /// A bundle folder whose manifest was read and whose SPIR-V files are known to be there.
 #[derive(Debug, Clone)]
@@ -194,7 +196,8 @@ impl Manifest {
     }
 
     /// [`short_hash`] of what is asked. How long compiling took is not part of it: planned again from the cache, a sweep is the same.
-    fn identity(&self, path: &Path) -> Result<String, BundleError> {
+    /// `path` is for the message only.
+    pub fn identity(&self, path: &Path) -> Result<String, BundleError> {
         let mut asked = self.clone();
         asked.variants.iter_mut().for_each(|v| v.compile_ms = None);
         let text =

@@ -4,7 +4,7 @@
 //! Everything it reports is a function of the script, the candidate, the case and the block, so a
 //! sweep that was killed and resumed sees the same answers as one that was not.
 
-use std::io::{BufRead, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -179,15 +179,20 @@ impl Script {
     }
 }
 
-/// Serves orders from `input` until it closes or says quit.
-pub fn serve(script: &Script, manifest: &Manifest, input: impl BufRead, output: impl Write) -> Result<(), FakeError> {
+/// Serves orders from `lines` until they end or says quit.
+pub fn serve(
+    script: &Script,
+    manifest: &Manifest,
+    lines: impl Iterator<Item = io::Result<String>>,
+    output: impl Write,
+) -> Result<(), FakeError> {
     let mut fake = Fake { script, manifest, output };
     if let Some(fatal) = &script.fatal {
         return fake.emit(&Event::Fatal { kind: fatal.kind.clone(), message: fatal.message.clone() });
     }
     let device = Box::new(script.capabilities());
     fake.emit(&Event::Hello { protocol: PROTOCOL_VERSION, device, timer: "timestamp".to_owned(), tick_ns: 1.0 })?;
-    for line in input.lines() {
+    for line in lines {
         let line = line?;
         if line.trim().is_empty() {
             continue;

@@ -6,6 +6,7 @@
 
 pub mod bundle;
 pub mod fake;
+pub mod orders;
 pub mod protocol;
 pub mod serve;
 

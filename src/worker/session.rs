@@ -11,7 +11,7 @@ use crate::gpu::{Capabilities, Commands, Device, GpuError, Instance};
 use crate::verify::{Kind, Status, Verdict, Weakening};
 
 use super::bench::{Bench, BenchError};
-use super::bundle::Bundle;
+use super::bundle::{Bundle, COMPILED_DIR};
 use super::chain::ChainBench;
 use super::clock::Clock;
 use super::harness::Harness;
@@ -415,7 +415,7 @@ impl Engine for Session {
 /// One file for each device and driver: a bundle may visit many.
 fn compiled_path(bundle: &Path, device: &Capabilities) -> PathBuf {
     let Capabilities { vendor_id, device_id, driver_version, .. } = device;
-    bundle.join("compiled").join(format!("{vendor_id:x}-{device_id:x}-{driver_version:x}.bin"))
+    bundle.join(COMPILED_DIR).join(format!("{vendor_id:x}-{device_id:x}-{driver_version:x}.bin"))
 }
 
 /// The device's timestamps, or the host's clock less an empty submission (median of 9).
