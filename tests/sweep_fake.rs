@@ -547,6 +547,11 @@ fn a_full_disk_ends_the_sweep_with_a_message() {
 /// The program itself on a bundle, with a worker that plays a script.
 #[cfg(unix)]
 fn tilesmith(lab: &Lab, script: &str, args: &[&str]) -> std::process::Output {
+    command(lab, script, args).output().unwrap()
+}
+
+#[cfg(unix)]
+fn command(lab: &Lab, script: &str, args: &[&str]) -> std::process::Command {
     use std::os::unix::fs::PermissionsExt;
     let options = lab.options(script);
     let wrapper = lab.dir.path().join("worker.sh");
@@ -555,13 +560,35 @@ fn tilesmith(lab: &Lab, script: &str, args: &[&str]) -> std::process::Output {
         format!("#!/bin/sh\nexec '{program}' --fake '{}' \"$@\"\n", lab.dir.path().join("script.json").display());
     std::fs::write(&wrapper, text).unwrap();
     std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755)).unwrap();
-    std::process::Command::new(env!("CARGO_BIN_EXE_tilesmith"))
-        .current_dir(lab.dir.path())
-        .env("TILESMITH_WORKER", &wrapper)
-        .args(["sweep", "--bundle", "bundle"])
-        .args(args)
-        .output()
-        .unwrap()
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tilesmith"));
+    command.current_dir(lab.dir.path()).env("TILESMITH_WORKER", &wrapper);
+    command.args(["sweep", "--bundle", "bundle"]).args(args);
+    command
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sweep_that_nobody_listens_to_goes_on() {
+    use std::process::Stdio;
+    let lab = Lab::new();
+    let full = || Stdio::from(std::fs::File::options().write(true).open("/dev/full").unwrap());
+    let output = command(&lab, &script(""), &[]).stderr(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(tilesmith::exit::OK));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("complete"));
+    // A reader that is gone, on both sides, and `--resume` has something to say.
+    let mut child = command(&lab, &script(""), &["--repeat", "--resume"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop((child.stdout.take(), child.stderr.take()));
+    assert_eq!(child.wait().unwrap().code(), Some(tilesmith::exit::OK));
+    assert_eq!(saved_names(&lab), ["fake", "fake@2"]);
+    // A summary that cannot be written is told by the code, after the results are safe.
+    let output = command(&lab, &script(""), &["--repeat"]).stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(tilesmith::exit::SYSTEM));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write to stdout"));
+    assert_eq!(saved_names(&lab), ["fake", "fake@2", "fake@3"]);
 }
 
 #[cfg(unix)]

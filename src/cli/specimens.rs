@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::print;
 use super::{Common, Failure, Format};
 use crate::exit;
+use crate::notice::notice;
 use crate::specimens::{self, Fate, Score, Specimen, Trial, TrialError, Tried};
 use crate::sweep::session::Ending;
 use crate::sweep::supervisor::WorkerProgram;
@@ -157,7 +158,7 @@ impl Progress {
             }
             None if n_done > 0 && n_done.is_multiple_of(10) => {
                 let left_s = self.began.elapsed().as_secs_f64() / n_done as f64 * (self.n - n_done) as f64;
-                eprintln!("specimens: {n_done} of {}, {left_s:.0} s left", self.n);
+                notice(format_args!("specimens: {n_done} of {}, {left_s:.0} s left", self.n));
             }
             None => {}
         }

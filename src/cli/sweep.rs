@@ -10,6 +10,7 @@ use super::{Common, Failure, Format};
 use crate::codegen::Project;
 use crate::exit;
 use crate::matrix::Variant;
+use crate::notice::notice;
 use crate::results::{PART, Repeat};
 use crate::sweep::explain;
 use crate::sweep::file::parse_duration_ns;
@@ -88,7 +89,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
             // The second time: now. The journal holds whole lines all the same.
             std::process::exit(exit::INTERRUPTED);
         }
-        eprintln!("\nstopping after what is in flight (once more to stop at once)");
+        notice("\nstopping after what is in flight (once more to stop at once)");
     };
     ctrlc::set_handler(handler)
         .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot watch for Ctrl-C: {e}")))?;
@@ -246,7 +247,7 @@ fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
             let plan = plan::plan(&project, &path, &compile_progress()).map_err(plan_failure)?;
             compile_note(&plan);
             if let Some(warning) = project.cache_warning() {
-                eprintln!("{warning}");
+                notice(&warning);
             }
             let dir = common.project.join(BUNDLE_DIR).join(&plan.manifest.sweep);
             (plan.save(&dir).map_err(bundle_failure)?, Some(project))
@@ -278,7 +279,7 @@ pub(super) fn plan_failure(error: PlanError) -> Failure {
 
 pub(super) fn compile_note(plan: &Plan) {
     let n = plan.manifest.variants.len();
-    eprintln!("{n} variants, {} compiled, {} from the cache", plan.n_compiled, n - plan.n_compiled);
+    notice(format_args!("{n} variants, {} compiled, {} from the cache", plan.n_compiled, n - plan.n_compiled));
 }
 
 /// A line to stderr every few seconds while variants compile.
@@ -292,7 +293,7 @@ pub(super) fn compile_progress() -> impl Fn(usize, usize) + Sync {
         if now_ms >= last + EVERY_MS
             && last_ms.compare_exchange(last, now_ms, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         {
-            eprintln!("compiling: {done} of {all} variants");
+            notice(format_args!("compiling: {done} of {all} variants"));
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::gpu::validation::{Check, Messages};
 use crate::gpu::{Capabilities, Commands, Device, GpuError, Instance};
+use crate::notice::notice;
 use crate::verify::{Kind, Status, Verdict, Weakening};
 
 use super::bench::{Bench, BenchError};
@@ -169,7 +170,7 @@ impl Session {
         self.n_saved = n_made;
         let Ok(compiled) = self.context.device.compiled() else { return };
         if let Err(e) = crate::beside::write(&self.compiled_path, &compiled) {
-            eprintln!("{}: compiled pipelines cannot be kept: {e}", self.compiled_path.display());
+            notice(format_args!("{}: compiled pipelines cannot be kept: {e}", self.compiled_path.display()));
         }
     }
 
