@@ -59,4 +59,6 @@ pub mod content_hash;
 
 pub mod exit;
 
+pub mod host_memory;
+
 pub mod notice;

@@ -190,6 +190,9 @@ impl Session {
             Err(BenchError::Gpu(e)) if e.is_out_of_memory() => {
                 Ok(Some(Verdict::new(Status::Inapplicable, Kind::Memory, format!("no room for the case: {e}"))))
             }
+            Err(e @ BenchError::HostMemory { .. }) => {
+                Ok(Some(Verdict::new(Status::Inapplicable, Kind::Memory, format!("no room for the case: {e}"))))
+            }
             Err(BenchError::NotDiscriminating(why)) => {
                 Ok(Some(Verdict::new(Status::Untested, Kind::NotDiscriminating, why)))
             }
