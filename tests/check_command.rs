@@ -123,3 +123,13 @@ fn copy(from: &Path, to: &Path) {
         if entry.is_dir() { copy(&entry, &target) } else { std::fs::copy(&entry, &target).map(|_| ()).unwrap() }
     }
 }
+
+#[test]
+fn json_stays_json_when_a_template_has_no_version() {
+    let cache = tempfile::tempdir().unwrap();
+    for name in ["err_no_version", "err_empty_template"] {
+        let output = tilesmith(&case(name), cache.path(), &["check", "--format", "json"]);
+        assert_eq!(output.status.code(), Some(exit::INPUT));
+        assert_eq!(json(&output)["ok"], false, "{name}");
+    }
+}
