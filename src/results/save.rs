@@ -53,11 +53,16 @@ pub struct Saver {
     n_rows: usize,
 }
 
+/// Whether results can be called so: the name becomes that of files, on any system.
+pub fn is_sweep_name(name: &str) -> bool {
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !name.is_empty() && name.len() <= MAX_NAME_CHARS && !name.starts_with('.') && name.chars().all(safe)
+}
+
 impl Saver {
     /// `header` names all case fields and axes that rows will have, in the order of their columns.
     pub fn begin(folder: &Path, sweep: &str, header: Header, repeat: Repeat) -> Result<Self, ResultsError> {
-        let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-        if sweep.is_empty() || sweep.len() > MAX_NAME_CHARS || sweep.starts_with('.') || !sweep.chars().all(safe) {
+        if !is_sweep_name(sweep) {
             return Err(ResultsError::SweepName { name: sweep.to_string() });
         }
         fs::create_dir_all(folder).map_err(|e| ResultsError::write(folder, e))?;
