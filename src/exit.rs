@@ -11,7 +11,7 @@ pub const USAGE: i32 = 2;
 pub const INPUT: i32 = 3;
 /// No Vulkan loader, no device, or none that matches `--device`.
 pub const NO_DEVICE: i32 = 4;
-/// The operating system refused: disk full, permission, missing program.
+/// The operating system refused: disk full, permission, missing program, a case beyond the machine's memory.
 pub const SYSTEM: i32 = 5;
 /// The worker or the device failed in a way that no fresh worker mended.
 pub const DEVICE_FAILED: i32 = 6;

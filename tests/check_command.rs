@@ -91,3 +91,45 @@ fn lists_fit_80_columns() {
         }
     }
 }
+
+/// A case may be larger than any machine: that must be told before anything is made of it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_case_beyond_the_memory_of_the_host_is_refused_with_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let project = dir.path().join("project");
+    copy(&case("plain"), &project);
+    std::fs::create_dir(project.join("sweeps")).unwrap();
+    let sweep = "schema: 1\nkernel: toy\ncases:\n  - {c_in: 4, c_out: 4, h: 8, w: 8}\n  - {c_in: 4, c_out: 4, h: 40000, w: 40000}\n";
+    std::fs::write(project.join("sweeps/huge.yaml"), sweep).unwrap();
+    let output = std::process::Command::new("sh")
+        .args(["-c", "ulimit -v 8000000; exec \"$0\" --project \"$1\" bundle huge -o \"$1/out\""])
+        .args([Path::new(env!("CARGO_BIN_EXE_tilesmith")), &project])
+        .env("TILESMITH_CACHE", dir.path().join("cache"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(output.status.code(), Some(exit::SYSTEM), "{text}");
+    for part in ["huge.yaml:5", "case 4-4-40000x40000 needs", "GB", "on a larger machine"] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    assert!(!project.join("out").exists());
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (entry, target) = entry.map(|e| (e.path(), to.join(e.file_name()))).unwrap();
+        if entry.is_dir() { copy(&entry, &target) } else { std::fs::copy(&entry, &target).map(|_| ()).unwrap() }
+    }
+}
+
+#[test]
+fn json_stays_json_when_a_template_has_no_version() {
+    let cache = tempfile::tempdir().unwrap();
+    for name in ["err_no_version", "err_empty_template"] {
+        let output = tilesmith(&case(name), cache.path(), &["check", "--format", "json"]);
+        assert_eq!(output.status.code(), Some(exit::INPUT));
+        assert_eq!(json(&output)["ok"], false, "{name}");
+    }
+}

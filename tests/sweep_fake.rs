@@ -348,6 +348,28 @@ fn a_full_disk_ends_the_sweep_with_a_message() {
     assert!(error.to_string().contains("cannot write the journal"), "{error}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sweep_that_nobody_listens_to_goes_on() {
+    use std::process::Stdio;
+    let lab = Lab::new();
+    let full = || Stdio::from(std::fs::File::options().write(true).open("/dev/full").unwrap());
+    let output = command(&lab, &script(""), &[]).stderr(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(tilesmith::exit::OK));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("complete"));
+    // A reader that is gone, on both sides.
+    let mut child =
+        command(&lab, &script(""), &["--repeat"]).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    drop((child.stdout.take(), child.stderr.take()));
+    assert_eq!(child.wait().unwrap().code(), Some(tilesmith::exit::OK));
+    assert_eq!(saved_names(&lab), ["fake", "fake@2"]);
+    // A summary that cannot be written is told by the code, after the results are safe.
+    let output = command(&lab, &script(""), &["--repeat"]).stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(tilesmith::exit::SYSTEM));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write to stdout"));
+    assert_eq!(saved_names(&lab), ["fake", "fake@2", "fake@3"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn the_summary_fits_a_terminal_and_says_what_was_found() {

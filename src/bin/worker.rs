@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use tilesmith::exit;
 use tilesmith::gpu::validation::Check;
+use tilesmith::notice::notice;
 use tilesmith::worker::bundle::Bundle;
 use tilesmith::worker::fake::{self, Script};
 use tilesmith::worker::orders;
@@ -94,14 +95,14 @@ fn main() -> ExitCode {
     let task = match parse(std::env::args().skip(1)) {
         Ok(task) => task,
         Err(message) => {
-            eprintln!("{message}");
+            notice(&message);
             return ExitCode::from(exit::USAGE as u8);
         }
     };
     let Err(fatal) = run(task) else { return ExitCode::SUCCESS };
     // `serve` has reported what happened inside it; a start that failed is reported here. Twice does no harm.
     report(&fatal, &mut Outlet::new(&mut std::io::stdout().lock()));
-    eprintln!("{fatal}");
+    notice(&fatal);
     ExitCode::from(match fatal.kind {
         "no_device" => exit::NO_DEVICE,
         "device_failed" => exit::DEVICE_FAILED,

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Failure;
 use crate::exit;
+use crate::notice::notice;
 
-/// The flag that the first signal sets, saying `notice`.
-pub(super) fn watch(notice: &'static str) -> Result<Arc<AtomicBool>, Failure> {
+/// The flag that the first signal sets, saying `text`.
+pub(super) fn watch(text: &'static str) -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let handler = move || {
@@ -16,7 +17,7 @@ pub(super) fn watch(notice: &'static str) -> Result<Arc<AtomicBool>, Failure> {
             // The second time: now. Journals hold whole lines all the same.
             std::process::exit(exit::INTERRUPTED);
         }
-        eprintln!("\n{notice}");
+        notice(format!("\n{text}"));
     };
     ctrlc::set_handler(handler)
         .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot watch for Ctrl-C: {e}")))?;

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::exit;
+use crate::notice::notice;
 
 pub mod bundle;
 pub mod check;
@@ -122,7 +123,7 @@ pub fn main() -> ExitCode {
     let code = match outcome {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("{:?}", failure.report);
+            notice(format_args!("{:?}", failure.report));
             failure.code
         }
     };

@@ -11,6 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::{Common, Failure, Format};
 use super::{interruption, print};
 use crate::exit;
+use crate::notice::notice;
 use crate::specimens::{self, Fate, Score, Specimen, Trial, TrialError, Tried};
 use crate::sweep::lock;
 use crate::sweep::session::Ending;
@@ -151,7 +152,7 @@ impl Progress {
             }
             None if n_done > 0 && n_done.is_multiple_of(10) => {
                 let left_s = self.began.elapsed().as_secs_f64() / n_done as f64 * (self.n - n_done) as f64;
-                eprintln!("specimens: {n_done} of {}, {left_s:.0} s left", self.n);
+                notice(format_args!("specimens: {n_done} of {}, {left_s:.0} s left", self.n));
             }
             None => {}
         }

@@ -9,6 +9,7 @@ use super::{interruption, print};
 use crate::codegen::Project;
 use crate::exit;
 use crate::matrix::Variant;
+use crate::notice::notice;
 use crate::results::{PART, Repeat};
 use crate::sweep::explain;
 use crate::sweep::file::parse_duration_ns;
@@ -242,7 +243,7 @@ fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
             let plan = plan::plan(&project, &path, &compile_progress()).map_err(plan_failure)?;
             compile_note(&plan);
             if let Some(warning) = project.cache_warning() {
-                eprintln!("{warning}");
+                notice(&warning);
             }
             let shelved = shelf::put(&common.project, plan).map_err(bundle_failure)?;
             (shelved.bundle.clone(), Some(project), Some(shelved))
@@ -274,7 +275,7 @@ pub(super) fn plan_failure(error: PlanError) -> Failure {
 
 pub(super) fn compile_note(plan: &Plan) {
     let n = plan.manifest.variants.len();
-    eprintln!("{n} variants, {} compiled, {} from the cache", plan.n_compiled, n - plan.n_compiled);
+    notice(format_args!("{n} variants, {} compiled, {} from the cache", plan.n_compiled, n - plan.n_compiled));
 }
 
 /// A line to stderr every few seconds while variants compile.
@@ -288,7 +289,7 @@ pub(super) fn compile_progress() -> impl Fn(usize, usize) + Sync {
         if now_ms >= last + EVERY_MS
             && last_ms.compare_exchange(last, now_ms, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         {
-            eprintln!("compiling: {done} of {all} variants");
+            notice(format_args!("compiling: {done} of {all} variants"));
         }
     }
 }

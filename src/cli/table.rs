@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{Common, Failure, Format};
 use crate::exit;
 use crate::matrix::local_name;
+use crate::notice::notice;
 use crate::table::load::{self, LoadError, SweepResults};
 use crate::table::schema::{Evidence, Regret, Section, TableRow};
 use crate::table::write::{self, WriteError};
@@ -57,10 +58,10 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         return Err(load_failure(LoadError::Empty { path }));
     }
     for sweep in sweeps.iter().filter(|s| !s.complete) {
-        eprintln!(
+        notice(format_args!(
             "warning: {}/{}: only the readable rows are there, so regret is understated",
             sweep.device, sweep.sweep
-        );
+        ));
     }
     let devices =
         DeviceClasses::of_project(&common.project).map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?;

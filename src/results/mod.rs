@@ -38,7 +38,7 @@ pub use provenance::{I1Agreement, Provenance, Reference, count_verdicts, i1_agre
 pub use readable::readable;
 pub use row::{CandidateKey, Row};
 #[cfg(feature = "compile")]
-pub use save::{Repeat, Saved, Saver, part_name, remove};
+pub use save::{Repeat, Saved, Saver, is_sweep_name, part_name, remove};
 #[cfg(feature = "compile")]
 pub use set::{ResultSet, Source, each_row};
 pub use sheet::Header;

@@ -53,16 +53,21 @@ pub struct Saver {
     n_rows: usize,
 }
 
+/// Whether results can be called so: the name becomes that of files, on any system.
+pub fn is_sweep_name(name: &str) -> bool {
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !name.is_empty() && name.len() <= MAX_NAME_CHARS && !name.starts_with('.') && name.chars().all(safe)
+}
+
 impl Saver {
     /// `header` names all case fields and axes that rows will have, in the order of their columns.
     pub fn begin(folder: &Path, sweep: &str, header: Header, repeat: Repeat) -> Result<Self, ResultsError> {
-        let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         // A part may bring the number of its name along.
         let stem = match sweep.rsplit_once('@') {
             Some((stem, number)) if stem.ends_with(super::PART) && number.parse::<u32>().is_ok() => stem,
             _ => sweep,
         };
-        if stem.is_empty() || stem.len() > MAX_NAME_CHARS || stem.starts_with('.') || !stem.chars().all(safe) {
+        if !is_sweep_name(stem) {
             return Err(ResultsError::SweepName { name: sweep.to_string() });
         }
         fs::create_dir_all(folder).map_err(|e| ResultsError::write(folder, e))?;

@@ -10,9 +10,12 @@ use crate::matrix::document::{self, Content, Document, FileError, Node, Place, d
 use crate::matrix::suggestion::{did_you_mean, join_names};
 use crate::ops::case::parse_value;
 use crate::ops::{Case, FIELDS, Fields};
+use crate::results;
 use crate::worker::bundle::Rules;
 
 const SCHEMA: i64 = 1;
+/// So that `-validated-part` and a number still fit what results may be called.
+const MAX_NAME_CHARS: usize = 80;
 /// Fixed, so that two runs of one sweep file ask the same questions; `seed:` in the file changes it.
 const DEFAULT_SEED: u64 = 0x7469_6c65_736d_6974;
 /// Rows of a CSV: more are a slip.
@@ -22,6 +25,10 @@ const MAX_CASES: usize = 100_000;
 pub enum SweepFileError {
     #[error("{path}: cannot read the sweep file: {source}{hint}")]
     Unreadable { path: String, source: std::io::Error, hint: String },
+    #[error(
+        "{path}: the results of a sweep file called {name:?} could not be saved: the name {why} (rename the file, such as to {proposal}.yaml)"
+    )]
+    Name { path: String, name: String, why: String, proposal: String },
     #[error(transparent)]
     #[diagnostic(transparent)]
     Invalid(#[from] Box<FileError>),
@@ -77,13 +84,32 @@ pub fn load(
 /// A sweep file's name and what stands in it.
 pub(super) fn read_document(path: &Path, project: &Path) -> Result<(String, Document), SweepFileError> {
     let shown = display_name(path);
+    let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let unreadable = |source: std::io::Error| {
         let hint = if source.kind() == std::io::ErrorKind::NotFound { known_sweeps(project) } else { String::new() };
         SweepFileError::Unreadable { path: shown.clone(), source, hint }
     };
     let text = std::fs::read_to_string(path).map_err(unreadable)?;
-    let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    check_name(&shown, &name)?;
     Ok((name, Document::parse(&shown, &text)?))
+}
+
+/// The name of the file names the results: better refused now than after the hours of measuring.
+fn check_name(shown: &str, name: &str) -> Result<(), SweepFileError> {
+    let stem = name.strip_suffix(results::PART).unwrap_or(name);
+    let why = if stem != name {
+        format!("ends in {}, which marks sweeps that are not complete", results::PART)
+    } else if name.chars().count() > MAX_NAME_CHARS {
+        format!("has more than {MAX_NAME_CHARS} characters")
+    } else if !results::is_sweep_name(name) {
+        "may hold ascii letters, digits, `_`, `-` and `.`, the last not first".to_owned()
+    } else {
+        return Ok(());
+    };
+    let fit = |c: char| if results::is_sweep_name(&format!("a{c}")) { c } else { '_' };
+    let proposal: String = stem.trim_start_matches('.').chars().map(fit).take(MAX_NAME_CHARS).collect();
+    let proposal = if proposal.is_empty() { "sweep".to_owned() } else { proposal };
+    Err(SweepFileError::Name { path: shown.to_owned(), name: name.to_owned(), why, proposal })
 }
 
 fn known_sweeps(project: &Path) -> String {
@@ -523,6 +549,27 @@ mod tests {
         let error = says("finalist_replays: 10000000").unwrap_err();
         assert!(error.contains("finalist_replays is 10000000 (allowed: 2 to 100000)"), "{error}");
         assert!(says("replays: 129").unwrap_err().contains("replays is 129 (allowed: 2 to 128)"));
+    }
+
+    #[test]
+    fn a_name_that_results_cannot_have_is_refused_with_one_that_they_can() {
+        let proposal = |name: &str| match check_name("sweeps/x.yaml", name) {
+            Err(SweepFileError::Name { proposal, .. }) => proposal,
+            other => panic!("{name}: {other:?}"),
+        };
+        assert_eq!(proposal("my sweep ä"), "my_sweep__");
+        assert_eq!(proposal("quick-part"), "quick");
+        assert_eq!(proposal("a@2"), "a_2");
+        assert_eq!(proposal(".yaml"), "yaml");
+        assert_eq!(proposal(&"x".repeat(81)), "x".repeat(80));
+        assert_eq!(proposal(""), "sweep");
+        assert!(["quick", "pw57.v2", "a-b_c"].iter().all(|name| check_name("x", name).is_ok()));
+        // It comes before the file's own faults: what is in it does not matter.
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("two words.yaml");
+        std::fs::write(&path, "schema: 1").unwrap();
+        let error = load(&path, dir.path(), |_| Err(vec![])).unwrap_err().to_string();
+        assert!(error.contains("two words") && error.contains("two_words.yaml"), "{error}");
     }
 
     #[test]

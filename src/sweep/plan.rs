@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use indexmap::{IndexMap, IndexSet};
 use rayon::prelude::*;
 
-use super::file::{self, SweepFile, SweepFileError};
+use super::file::{self, FileCase, SweepFile, SweepFileError};
 use super::references::{ReferenceCache, ReferencesError};
 use super::{chain_file, chain_plan};
 use crate::codegen::reflection::{Reflection, ReflectionError};
@@ -42,6 +42,8 @@ pub enum PlanError {
     Reflection(#[from] ReflectionError),
     #[error(transparent)]
     References(#[from] ReferencesError),
+    #[error("{at}: {source}")]
+    Memory { at: String, source: Box<ReferencesError> },
     #[error(transparent)]
     Bundle(#[from] BundleError),
 }
@@ -55,7 +57,9 @@ impl From<Box<FileError>> for PlanError {
 impl PlanError {
     pub fn exit_code(&self) -> i32 {
         match self {
-            PlanError::Bundle(BundleError::Write { .. }) | PlanError::Harness(_) => crate::exit::SYSTEM,
+            PlanError::Bundle(BundleError::Write { .. }) | PlanError::Harness(_) | PlanError::Memory { .. } => {
+                crate::exit::SYSTEM
+            }
             _ => crate::exit::INPUT,
         }
     }
@@ -235,14 +239,33 @@ pub fn accepted_cases(file: &SweepFile, kernel: &Kernel, tile_px: u32) -> Result
     Ok(cases)
 }
 
-/// Fills the expected hashes in, in parallel over all cases.
-fn expect(cases: &mut [SweepCase], seed: u64, cache: &ReferenceCache) -> Result<(), ReferencesError> {
-    cases.par_iter_mut().try_for_each(|sweep_case| {
+/// Cases whose references take more memory than this are made one after another, each on all cores.
+const LARGE_BYTES: u64 = 256 << 20;
+
+/// Which cases are large, in their order. None is larger than this machine.
+fn large(cases: &[SweepCase], file: &SweepFile, cache: &ReferenceCache) -> Result<Vec<bool>, PlanError> {
+    let is_large = |(sweep_case, file_case): (&SweepCase, &FileCase)| {
+        let needed_bytes = cache.needed_bytes(&sweep_case.case, file.seed).map_err(Box::new);
+        Ok(needed_bytes.map_err(|source| PlanError::Memory { at: file_case.at.clone(), source })? > LARGE_BYTES)
+    };
+    cases.iter().zip(&file.cases).map(is_large).collect()
+}
+
+/// Fills the expected hashes in, in parallel over all cases but the large ones.
+fn expect(
+    cases: &mut [SweepCase],
+    is_large: &[bool],
+    seed: u64,
+    cache: &ReferenceCache,
+) -> Result<(), ReferencesError> {
+    let fill = |sweep_case: &mut SweepCase| {
         let all: Vec<&Case> = std::iter::once(&sweep_case.case).chain(&sweep_case.probes).collect();
         sweep_case.expected_i1 =
             all.into_par_iter().map(|case| cache.expected_i1(case, seed)).collect::<Result<_, _>>()?;
         Ok(())
-    })
+    };
+    cases.iter_mut().zip(is_large).filter(|(_, is_large)| **is_large).try_for_each(|(case, _)| fill(case))?;
+    cases.par_iter_mut().zip(is_large).filter(|(_, is_large)| !**is_large).try_for_each(|(case, _)| fill(case))
 }
 
 /// Makes the plan of one sweep file, of cases or of chains.
@@ -257,9 +280,11 @@ pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, 
     let used: Vec<&Variant> = selection.variants.iter().map(|&v| &expansion.variants[v]).collect();
     // What a person can get wrong comes before the minutes of compiling.
     let mut cases = accepted_cases(&file, kernel, tile_px_max(&used))?;
+    let cache = ReferenceCache::of_user()?;
+    let is_large = large(&cases, &file, &cache)?;
     let modules = project.compile(&used, progress)?;
     let harness = codegen::harness::compile()?;
-    expect(&mut cases, file.seed, &ReferenceCache::of_user()?)?;
+    expect(&mut cases, &is_large, file.seed, &cache)?;
 
     let position: std::collections::HashMap<usize, usize> =
         selection.variants.iter().enumerate().map(|(at, &v)| (v, at)).collect();

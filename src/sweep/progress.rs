@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::journal::{Entry, Header};
 use super::session::{Watch, describe_candidate};
 use super::state::{State, Step};
+use crate::notice::notice;
 use crate::verify::Status;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -127,7 +128,7 @@ impl Progress {
             bar.set_position(n_done as u64);
             bar.set_message(message);
         } else if self.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY) {
-            eprintln!("[{}] {message}", duration_s(self.began.elapsed().as_secs_f64()));
+            notice(format_args!("[{}] {message}", duration_s(self.began.elapsed().as_secs_f64())));
             self.last_line = Some(Instant::now());
         }
     }
@@ -207,8 +208,8 @@ impl Watch for Progress {
 
     fn note(&mut self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{text}")),
-            None => eprintln!("{text}"),
+            Some(bar) => bar.suspend(|| notice(text)),
+            None => notice(text),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::gpu::{Commands, DescriptorSets, GpuError};
+use crate::host_memory::{available_bytes, in_words};
 use crate::matrix::{Binding, Dtype, Role, candidate_name};
 use crate::ops::case::{Activation, CaseError, Conv2dShape};
 use crate::ops::families::{ProbeError, applies, probe_check};
@@ -53,6 +54,22 @@ pub enum BenchError {
     NotDiscriminating(String),
     #[error("no binding has the role output")]
     NoOutput,
+    #[error("its operands take {} of the host's memory, which has {}", in_words(*needed_bytes), in_words(*available_bytes))]
+    HostMemory { needed_bytes: u64, available_bytes: u64 },
+}
+
+/// Sets of operands of the case itself that are held at once: I1 and R of two sets, and I2.
+const N_OPERAND_SETS: u64 = 5;
+
+/// An allocation that fails would end the worker, time and again.
+fn check_host_memory(case: &Case) -> Result<(), BenchError> {
+    let needed_bytes = Conv2dShape::of(case)?.operand_bytes().saturating_mul(N_OPERAND_SETS);
+    match available_bytes() {
+        Some(available_bytes) if needed_bytes > available_bytes => {
+            Err(BenchError::HostMemory { needed_bytes, available_bytes })
+        }
+        _ => Ok(()),
+    }
 }
 
 impl From<CaseError> for BenchError {
@@ -128,6 +145,7 @@ impl Bench {
             bindings.iter().flatten().find(|b| b.role == Role::Output).map(|b| b.dtype).ok_or(BenchError::NoOutput)?;
 
         context.references.turn_to(case);
+        check_host_memory(&sweep_case.case)?;
         let cases: Vec<Case> =
             std::iter::once(sweep_case.case.clone()).chain(sweep_case.probes.iter().cloned()).collect();
         let max_sets = (cases.len() * 12 * bindings.len().max(1)) as u32;

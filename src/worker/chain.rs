@@ -89,6 +89,9 @@ impl ChainBench {
                 Ok(Verdict::new(Status::Inapplicable, Kind::Memory, format!("no room for the chain: {e}")))
             }
             BenchError::Gpu(e) => Err(Fatal::device_failed(e)),
+            e @ BenchError::HostMemory { .. } => {
+                Ok(Verdict::new(Status::Inapplicable, Kind::Memory, format!("no room for the chain: {e}")))
+            }
             BenchError::NotDiscriminating(why) => Ok(Verdict::new(Status::Untested, Kind::NotDiscriminating, why)),
             e @ (BenchError::Case(_) | BenchError::NoOutput) => Err(Fatal::system(e)),
         })

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::gpu::validation::{Check, Messages};
 use crate::gpu::{Capabilities, Commands, Device, GpuError, Instance};
+use crate::notice::notice;
 use crate::verify::{Kind, Status, Verdict, Weakening};
 
 use super::bench::{Bench, BenchError};
@@ -181,7 +182,7 @@ impl Session {
         self.n_saved = n_made;
         let Ok(compiled) = self.context.device.compiled() else { return };
         if let Err(e) = crate::beside::write(&self.compiled_path, &compiled) {
-            eprintln!("{}: compiled pipelines cannot be kept: {e}", self.compiled_path.display());
+            notice(format_args!("{}: compiled pipelines cannot be kept: {e}", self.compiled_path.display()));
         }
     }
 
@@ -199,6 +200,9 @@ impl Session {
                 Ok(None)
             }
             Err(BenchError::Gpu(e)) if e.is_out_of_memory() => {
+                Ok(Some(Verdict::new(Status::Inapplicable, Kind::Memory, format!("no room for the case: {e}"))))
+            }
+            Err(e @ BenchError::HostMemory { .. }) => {
                 Ok(Some(Verdict::new(Status::Inapplicable, Kind::Memory, format!("no room for the case: {e}"))))
             }
             Err(BenchError::NotDiscriminating(why)) => {
