@@ -70,6 +70,11 @@ impl Layout {
         Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, l)| *l)
     }
 
+    /// As `variants.yaml` spells it.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, layout)| *layout == self).map_or("", |(name, _)| name)
+    }
+
     pub fn is_image(self) -> bool {
         matches!(self, Layout::Tex3dC4 | Layout::Tex2dOc4Ic4)
     }

@@ -164,8 +164,11 @@ fn choose<'e>(
 /// A link reads the very tensor that the one before wrote.
 fn check_tensors(file: &ChainFile, chain: &FileChain, variants: &[&Variant]) -> Result<(), Box<FileError>> {
     let of_role = |v: &Variant, role: Role| v.bindings.iter().find(|b| b.role == role).cloned();
-    let text =
-        |b: &Option<Binding>| b.as_ref().map_or("nothing".to_owned(), |b| format!("{:?} of {:?}", b.layout, b.dtype));
+    let text = |b: &Option<Binding>| {
+        b.as_ref().map_or("nothing".to_owned(), |b| {
+            format!("{} of {}", b.layout.name(), format!("{:?}", b.dtype).to_lowercase())
+        })
+    };
     for (at, pair) in variants.windows(2).enumerate() {
         let (given, needed) = (of_role(pair[0], Role::Output), of_role(pair[1], Role::Input));
         let of = |b: &Option<Binding>| b.as_ref().map(|b| (b.layout, b.dtype));
