@@ -136,6 +136,25 @@ fn a_slow_candidate_that_is_wrong_too_shows_in_its_verdict_not_in_the_winner() {
 }
 
 #[test]
+fn candidates_that_are_wrong_alike_do_not_count_as_bit_identical() {
+    let reject = |candidates: std::ops::Range<usize>| {
+        let rule = |c: usize| format!(r#"{{"candidate": {c}, "on": "verify", "do": "reject"}}"#);
+        script(&candidates.map(rule).collect::<Vec<_>>().join(", "))
+    };
+    let (outcome, _) = Lab::new().run(&reject(0..2 * N));
+    let summary = Summary::of(&outcome, None);
+    assert!(!summary.i1.is_identical && summary.i1.hashes.is_empty(), "{:?}", summary.i1);
+    assert!(summary.text("").contains("I1: nothing to compare: no candidate was admitted"), "{}", summary.text(""));
+
+    // More of one kind of wrong than of right.
+    let (outcome, _) = Lab::new().run(&reject(2..2 * N));
+    let summary = Summary::of(&outcome, None);
+    assert_eq!((summary.i1.n_differing, summary.i1.n_variants.get("f32")), (2 * (2 * N - 2), Some(&1)));
+    assert!(summary.i1.hashes.values().all(|hash| hash == "00000000000000aa"), "{:?}", summary.i1);
+    assert!(summary.i1.text().ends_with("none was admitted of f16"), "{}", summary.i1.text());
+}
+
+#[test]
 fn an_unstable_finalist_is_unstable_everywhere_and_replaced() {
     let lab = Lab::new();
     let rules = r#"{"candidate": 6, "time_ns": 4000, "case": null},

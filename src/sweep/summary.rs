@@ -1,10 +1,11 @@
 //! The end of a sweep in numbers: verdicts, winners, agreement on small integers, where the time went.
 //! One structure, printed as text for people or as JSON; owns no statistics.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::agreement::Agreement;
 use super::blame;
 use super::chains::ChainTotal;
 use super::explain::{ErrorDistribution, error_distributions};
@@ -83,17 +84,6 @@ pub struct Finalist {
     pub n_cases: usize,
 }
 
-/// Whether all candidates that ran agree bit for bit on small integers, case by case.
-#[derive(Debug, Default, Serialize)]
-pub struct Agreement {
-    pub n_variants: BTreeMap<String, usize>,
-    pub is_identical: bool,
-    /// Candidates whose hash differs from the most frequent one of their case.
-    pub n_differing: usize,
-    /// What the most frequent hash is by case.
-    pub hashes: BTreeMap<String, String>,
-}
-
 #[derive(Debug, Serialize)]
 pub struct TimeUse {
     pub wall_s: f64,
@@ -134,7 +124,7 @@ impl Summary {
             winners: winners(state),
             finalists: finalists(state),
             chains: state.chains.totals(manifest),
-            i1: agreement(state),
+            i1: Agreement::of(state),
             errors: error_distributions(state),
             time: TimeUse {
                 wall_s: outcome.wall.as_secs_f64(),
@@ -274,32 +264,6 @@ fn finalists(state: &State) -> Vec<Finalist> {
     finalists
 }
 
-fn agreement(state: &State) -> Agreement {
-    let manifest = &state.manifest;
-    let mut variants: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-    let mut agreement = Agreement { is_identical: true, ..Agreement::default() };
-    for case in 0..state.records.n_cases() {
-        let mut by_hash: BTreeMap<u64, usize> = BTreeMap::new();
-        for (given, members) in state.members.iter().enumerate() {
-            for &candidate in members {
-                if let Some(hash) = state.records.get(case, candidate as usize).i1_hash() {
-                    *by_hash.entry(hash).or_default() += 1;
-                    variants.entry(given).or_default().insert(manifest.candidates[candidate as usize].variant);
-                }
-            }
-        }
-        let n_ran: usize = by_hash.values().sum();
-        if let Some((hash, n)) = by_hash.into_iter().max_by_key(|(_, n)| *n) {
-            agreement.n_differing += n_ran - n;
-            agreement.hashes.insert(manifest.cases[case].case.id.clone(), format!("{hash:016x}"));
-        }
-    }
-    agreement.is_identical = agreement.n_differing == 0 && !agreement.hashes.is_empty();
-    agreement.n_variants =
-        variants.into_iter().map(|(given, set)| (manifest.given[given].id.clone(), set.len())).collect();
-    agreement
-}
-
 /// Most lines of a table in the text; JSON has all.
 const MAX_LINES: usize = 24;
 /// Most culprits of one verdict in the text.
@@ -348,7 +312,7 @@ impl Summary {
             out += &format!("{} candidates on {} cases\n\n", self.n_candidates, self.n_cases);
             self.verdict_lines(&mut out, resume);
             self.winner_lines(&mut out);
-            self.agreement_line(&mut out);
+            out += &wrap("", &self.i1.text(), "  ");
         } else {
             self.chain_lines(&mut out);
         }
@@ -479,38 +443,6 @@ impl Summary {
             }
         }
         out.push('\n');
-    }
-
-    fn agreement_line(&self, out: &mut String) {
-        let i1 = &self.i1;
-        if i1.hashes.is_empty() {
-            *out += "I1: nothing ran\n";
-        } else if i1.is_identical {
-            let counts: BTreeSet<usize> = i1.n_variants.values().copied().collect();
-            let n = match (counts.first(), counts.last()) {
-                (Some(low), Some(high)) if low != high => format!("{low} to {high}"),
-                (Some(n), _) => n.to_string(),
-                _ => "0".to_owned(),
-            };
-            let classes = i1.n_variants.len();
-            let cases = i1.hashes.len();
-            *out += &wrap(
-                "",
-                &format!(
-                    "I1: all {n} variants of each of {classes} given classes bit-identical in every case ({cases} cases)"
-                ),
-                "  ",
-            );
-        } else {
-            *out += &wrap(
-                "",
-                &format!(
-                    "I1: {} candidate-cases differ from the others of their case; they are rejected above",
-                    i1.n_differing
-                ),
-                "  ",
-            );
-        }
     }
 
     fn time_lines(&self, out: &mut String) {
