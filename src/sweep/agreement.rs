@@ -72,9 +72,10 @@ impl Agreement {
                 _ => "0".to_owned(),
             };
             format!(
-                "I1: all {n} admitted variants of each of {} given classes bit-identical in every case ({} cases)",
+                "I1: all {n} admitted variants of each of {} given classes bit-identical in every case ({} case{})",
                 self.n_variants.len(),
-                self.hashes.len()
+                self.hashes.len(),
+                if self.hashes.len() == 1 { "" } else { "s" }
             )
         } else {
             format!(

@@ -70,6 +70,9 @@ pub struct Winner {
     pub ratio_lo: Option<f64>,
     pub ratio_hi: Option<f64>,
     pub holdout: Option<f64>,
+    pub is_incumbent: bool,
+    /// Where the rounds do not show it to be faster than the incumbent: why.
+    pub doubt: Option<String>,
     pub n_tied: usize,
     pub rounds: u32,
 }
@@ -223,6 +226,15 @@ fn winners(state: &State) -> Vec<Winner> {
             let standings = Standings::new(state, case, given);
             let timed = standings.timed(state.dispatch(case, winner), winner);
             let candidate = &manifest.candidates[winner as usize];
+            let incumbent = state.incumbent(case, given) as u32;
+            let is_incumbent = state.dispatch(case, incumbent) == state.dispatch(case, winner);
+            let doubt = match (timed.ratio, timed.ratio_lo.zip(timed.ratio_hi)) {
+                (Some(_), None) => Some(format!("no interval: {} rounds", timed.rounds)),
+                (Some(_), Some((lo, hi))) if lo <= 1.0 && hi >= 1.0 => {
+                    Some("not told apart from the incumbent".to_owned())
+                }
+                _ => None,
+            };
             winners.push(Winner {
                 case: sweep_case.case.id.clone(),
                 given: class.id.clone(),
@@ -233,6 +245,8 @@ fn winners(state: &State) -> Vec<Winner> {
                 ratio_lo: timed.ratio_lo,
                 ratio_hi: timed.ratio_hi,
                 holdout: timed.holdout,
+                is_incumbent,
+                doubt: doubt.filter(|_| !is_incumbent),
                 n_tied: standings.n_tied(),
                 rounds: timed.rounds,
             });
@@ -270,6 +284,10 @@ const MAX_LINES: usize = 24;
 const MAX_CULPRITS: usize = 4;
 /// Two less than 80 columns: a command that is broken ends its line in ` \\`.
 const WRAP_AT: usize = 78;
+
+fn cases(n: usize) -> String {
+    format!("{n} case{}", if n == 1 { "" } else { "s" })
+}
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
@@ -309,7 +327,7 @@ impl Summary {
         };
         out += &wrap("", &format!("sweep {} of {} on {}: {ending}", self.sweep, self.kernel, self.device), "  ");
         if self.chains.is_empty() {
-            out += &format!("{} candidates on {} cases\n\n", self.n_candidates, self.n_cases);
+            out += &format!("{} candidates on {}\n\n", self.n_candidates, cases(self.n_cases));
             self.verdict_lines(&mut out, resume);
             self.winner_lines(&mut out);
             out += &wrap("", &self.i1.text(), "  ");
@@ -386,18 +404,31 @@ impl Summary {
                 if w.n_tied > 1 { format!("{} tied", w.n_tied) } else { String::new() }
             );
             *out += &format!("    {}\n", candidate_name(&w.variant, w.local));
+            if let Some(doubt) = &w.doubt {
+                *out += &format!("    {doubt}\n");
+            }
         }
         if self.winners.len() > MAX_LINES {
             *out += &format!("... and {} more, in the CSV and with --format json\n", self.winners.len() - MAX_LINES);
         }
-        let mut classes: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        let mut classes: BTreeMap<&str, Vec<&Winner>> = BTreeMap::new();
         for w in &self.winners {
-            classes.entry(&w.given).or_default().extend(w.holdout.or(w.ratio));
+            classes.entry(&w.given).or_default().push(w);
         }
-        for (class, ratios) in classes {
+        for (class, winners) in classes {
+            // One kind of figure for all cases of a class; the incumbent meets no one in a holdout, and is itself.
+            let held_out = |w: &&Winner| w.holdout.or(w.is_incumbent.then_some(1.0));
+            let in_holdout: Option<Vec<f64>> = winners.iter().map(held_out).collect();
+            let (ratios, of) = match in_holdout {
+                Some(ratios) => (ratios, "in fresh holdout blocks"),
+                None => (winners.iter().filter_map(|w| w.ratio).collect(), "in the rounds"),
+            };
             if let Some(mean) = crate::stats::geometric_mean(&ratios) {
-                *out +=
-                    &format!("{class}: {mean:.3} of the incumbent's time, geometric mean of {} cases\n", ratios.len());
+                let text = format!(
+                    "{class}: {mean:.3} of the incumbent's time {of}, geometric mean of {}",
+                    cases(ratios.len())
+                );
+                *out += &wrap("", &text, "  ");
             }
         }
         out.push('\n');
