@@ -136,6 +136,25 @@ fn a_slow_candidate_that_is_wrong_too_shows_in_its_verdict_not_in_the_winner() {
 }
 
 #[test]
+fn candidates_that_are_wrong_alike_do_not_count_as_bit_identical() {
+    let reject = |candidates: std::ops::Range<usize>| {
+        let rule = |c: usize| format!(r#"{{"candidate": {c}, "on": "verify", "do": "reject"}}"#);
+        script(&candidates.map(rule).collect::<Vec<_>>().join(", "))
+    };
+    let (outcome, _) = Lab::new().run(&reject(0..2 * N));
+    let summary = Summary::of(&outcome, None);
+    assert!(!summary.i1.is_identical && summary.i1.hashes.is_empty(), "{:?}", summary.i1);
+    assert!(summary.text("").contains("I1: nothing to compare: no candidate was admitted"), "{}", summary.text(""));
+
+    // More of one kind of wrong than of right.
+    let (outcome, _) = Lab::new().run(&reject(2..2 * N));
+    let summary = Summary::of(&outcome, None);
+    assert_eq!((summary.i1.n_differing, summary.i1.n_variants.get("f32")), (2 * (2 * N - 2), Some(&1)));
+    assert!(summary.i1.hashes.values().all(|hash| hash == "00000000000000aa"), "{:?}", summary.i1);
+    assert!(summary.i1.text().ends_with("none was admitted of f16"), "{}", summary.i1.text());
+}
+
+#[test]
 fn an_unstable_finalist_is_unstable_everywhere_and_replaced() {
     let lab = Lab::new();
     let rules = r#"{"candidate": 6, "time_ns": 4000, "case": null},
@@ -268,6 +287,14 @@ fn identical_candidates_have_no_significant_winner() {
     let lab = Lab::with(manifest);
     let (outcome, rows) = lab.run(r#"{"spread": 0.0, "noise": 0.05, "seed": 11}"#);
     assert_eq!(outcome.ending, Ending::Complete);
+    let summary = Summary::of(&outcome, None);
+    for w in &summary.winners {
+        let spans_1 = w.ratio_lo.unwrap() <= 1.0 && w.ratio_hi.unwrap() >= 1.0;
+        assert_eq!(w.doubt.is_some(), spans_1 && !w.is_incumbent, "{w:?}");
+    }
+    assert!(summary.winners.iter().any(|w| w.doubt.is_some()), "{:?}", summary.winners);
+    let text = summary.text("");
+    assert!(text.contains("not told apart from the incumbent") && text.contains("in fresh holdout blocks"), "{text}");
     for row in rows.iter().filter(|r| r.stage != "reference" && r.rounds > 0) {
         let (lo, hi) = (row.ratio_lo.unwrap(), row.ratio_hi.unwrap());
         let beyond = hi < 1.0 / 1.03 || lo > 1.03;

@@ -48,7 +48,13 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
             "--list-devices" => return Ok(Task::ListDevices),
             "--fake" => fake = Some(PathBuf::from(value()?)),
             "--bundle" => bundle = Some(PathBuf::from(value()?)),
-            "--device" => device = Some(value()?),
+            "--device" => {
+                let name = value()?;
+                if name.trim().is_empty() {
+                    return Err(format!("--device wants a name, a part of it, or an index\n{USAGE}"));
+                }
+                device = Some(name);
+            }
             "--validate" => checks.push(value()?.parse()?),
             "--manifest" => manifest = Some(value()?),
             "--wrong-elements" => wrong_elements = Some(PathBuf::from(value()?)),

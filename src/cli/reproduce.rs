@@ -14,7 +14,6 @@ use crate::sweep::progress::Progress;
 use crate::sweep::reproducer::{self, Fate, Finding, ReproducerError, Reproduction, WRONG_ELEMENTS_FILE};
 use crate::sweep::session::Options;
 use crate::sweep::supervisor::{Patience, WorkerProgram};
-use crate::worker::bundle::BundleError;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -22,7 +21,7 @@ pub struct Args {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// Name (or a part of it) or index of the device.
-    #[arg(long, value_name = "NAME|INDEX")]
+    #[arg(long, value_name = "NAME|INDEX", value_parser = super::parse_device)]
     device: Option<String>,
 }
 
@@ -66,7 +65,9 @@ fn failure(error: ReproducerError, is_stopped: bool) -> Failure {
     let code = match &error {
         _ if is_stopped => exit::INTERRUPTED,
         ReproducerError::Sweep(e) => e.exit_code(),
-        ReproducerError::Write { .. } | ReproducerError::Bundle(BundleError::Write { .. }) => exit::SYSTEM,
+        ReproducerError::Bundle(e) => e.exit_code(),
+        ReproducerError::Read { source, .. } => exit::of_reading(source),
+        ReproducerError::Write { .. } => exit::SYSTEM,
         ReproducerError::Ended(_) => exit::DEVICE_FAILED,
         _ => exit::INPUT,
     };

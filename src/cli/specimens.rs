@@ -12,7 +12,7 @@ use super::{Common, Failure, Format};
 use super::{interruption, print};
 use crate::exit;
 use crate::notice::notice;
-use crate::specimens::{self, Fate, Score, Specimen, Trial, TrialError, Tried};
+use crate::specimens::{self, Fate, Score, Specimen, SpecimenError, Trial, TrialError, Tried};
 use crate::sweep::lock;
 use crate::sweep::session::Ending;
 use crate::sweep::supervisor::WorkerProgram;
@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Name (or a part of it) or index of the device.
-    #[arg(long, value_name = "NAME|INDEX")]
+    #[arg(long, value_name = "NAME|INDEX", value_parser = super::parse_device)]
     device: Option<String>,
 }
 
@@ -37,7 +37,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let worker = WorkerProgram::find().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
     let folder = args.folder.clone().unwrap_or_else(|| common.project.join("tests/specimens"));
     let all = specimens::load(&folder, args.filter.as_deref())
-        .map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?;
+        .map_err(|e| Failure::new(load_code(&e), miette::miette!("{e}")))?;
     let stop = interruption::watch("stopping (once more to stop at once)")?;
     let mut trial = Trial::new(&common.project, worker, args.device.clone(), Arc::clone(&stop))
         .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?
@@ -51,8 +51,8 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
             Ok(one) => tried.push(one),
             Err(TrialError::Ending(Ending::Interrupted)) => {
                 progress.finish();
-                print(&format!("stopped after {} of {} specimens\n", tried.len(), all.len()))?;
-                return Ok(exit::INTERRUPTED);
+                let text = format!("stopped after {} of {} specimens", tried.len(), all.len());
+                return Err(Failure::new(exit::INTERRUPTED, miette::miette!("{text}")));
             }
             Err(error) => {
                 progress.finish();
@@ -67,6 +67,10 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         Format::Text | Format::Md => print(&text(&score))?,
     };
     Ok(if score.is_perfect() { exit::OK } else { exit::FOUND })
+}
+
+fn load_code(error: &SpecimenError) -> i32 {
+    if let SpecimenError::Read { source, .. } = error { exit::of_reading(source) } else { exit::INPUT }
 }
 
 fn failure(specimen: &Specimen, error: TrialError) -> Failure {

@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     bundle: Option<PathBuf>,
     /// Name (or a part of it) or index of the device.
-    #[arg(long, value_name = "NAME|INDEX")]
+    #[arg(long, value_name = "NAME|INDEX", value_parser = super::parse_device)]
     device: Option<String>,
     /// Go on from the journal of the run before.
     #[arg(long)]
@@ -134,6 +134,10 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         let text = serde_json::to_value(&summary)
             .map(|mut value| {
                 value["tables"] = paths.into();
+                // The sweep is done and told; what failed after it stands in the same document.
+                if let Some(failure) = tables.as_ref().err().or(reproducers.as_ref().err()) {
+                    value["error"] = failure.json();
+                }
                 value["reproducers"] = serde_json::json!(reproducers.as_ref().ok().and_then(|r| Some(&r.as_ref()?.0)));
                 format!("{value:#}\n")
             })
@@ -235,7 +239,7 @@ fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
     let (whole, project, shelved) = match &args.bundle {
         Some(dir) => {
             let bundle = Bundle::load(&common.resolve(dir));
-            (bundle.map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?, None, None)
+            (bundle.map_err(|e| Failure::new(e.exit_code(), miette::miette!("{e}")))?, None, None)
         }
         None => {
             let project = plan::load_project(&common.project)?;

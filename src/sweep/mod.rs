@@ -8,6 +8,7 @@
 //! What is decided is decided by functions that need no worker: [`schedule`], [`race`], [`finalists`].
 //! Nothing here creates a VkInstance.
 
+pub mod agreement;
 pub mod alike;
 pub mod applicability;
 pub mod blame;

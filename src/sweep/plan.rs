@@ -57,8 +57,10 @@ impl From<Box<FileError>> for PlanError {
 impl PlanError {
     pub fn exit_code(&self) -> i32 {
         match self {
-            PlanError::Bundle(BundleError::Write { .. }) | PlanError::Harness(_) | PlanError::Memory { .. } => {
-                crate::exit::SYSTEM
+            PlanError::Bundle(error) => error.exit_code(),
+            PlanError::Harness(_) | PlanError::Memory { .. } => crate::exit::SYSTEM,
+            PlanError::File(SweepFileError::Unreadable { source, .. } | SweepFileError::Csv { source, .. }) => {
+                crate::exit::of_reading(source)
             }
             _ => crate::exit::INPUT,
         }

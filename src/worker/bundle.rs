@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::beside;
 use crate::content_hash::short_hash;
+use crate::exit;
 use crate::matrix::{PushField, Shrink, SpecConst, Variant};
 pub use crate::matrix::{Requirements, StaticCounts};
 use crate::ops::Case;
@@ -181,6 +182,17 @@ pub enum BundleError {
     OtherPlan { path: PathBuf, expected: String, found: String },
     #[error("{path}: cannot write the bundle: {source}")]
     Write { path: PathBuf, source: std::io::Error },
+}
+
+impl BundleError {
+    /// A bundle that is none, or damaged, is bad input.
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            BundleError::Read { source, .. } | BundleError::MissingSpirv { source, .. } => exit::of_reading(source),
+            BundleError::Write { .. } => exit::SYSTEM,
+            _ => exit::INPUT,
+        }
+    }
 }
 
 impl Manifest {
