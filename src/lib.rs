@@ -18,6 +18,9 @@
 //! | [`table`] | rules from results, and the writers for JSON, Rust and C++ |
 //! | [`diff`] | two sets of results side by side |
 
+// They panic where nobody reads: `notice` and `cli::print` do not.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
 pub mod matrix;
 
 #[cfg(feature = "compile")]
@@ -55,3 +58,7 @@ pub mod beside;
 pub mod content_hash;
 
 pub mod exit;
+
+pub mod host_memory;
+
+pub mod notice;

@@ -91,3 +91,97 @@ fn lists_fit_80_columns() {
         }
     }
 }
+
+/// A case may be larger than any machine: that must be told before anything is made of it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_case_beyond_the_memory_of_the_host_is_refused_with_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let project = dir.path().join("project");
+    copy(&case("plain"), &project);
+    std::fs::create_dir(project.join("sweeps")).unwrap();
+    let sweep = "schema: 1\nkernel: toy\ncases:\n  - {c_in: 4, c_out: 4, h: 8, w: 8}\n  - {c_in: 4, c_out: 4, h: 40000, w: 40000}\n";
+    std::fs::write(project.join("sweeps/huge.yaml"), sweep).unwrap();
+    let output = std::process::Command::new("sh")
+        .args(["-c", "ulimit -v 8000000; exec \"$0\" --project \"$1\" bundle huge -o \"$1/out\""])
+        .args([Path::new(env!("CARGO_BIN_EXE_tilesmith")), &project])
+        .env("TILESMITH_CACHE", dir.path().join("cache"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(output.status.code(), Some(exit::SYSTEM), "{text}");
+    for part in ["huge.yaml:5", "case 4-4-40000x40000 needs", "GB", "on a larger machine"] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    assert!(!project.join("out").exists());
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (entry, target) = entry.map(|e| (e.path(), to.join(e.file_name()))).unwrap();
+        if entry.is_dir() { copy(&entry, &target) } else { std::fs::copy(&entry, &target).map(|_| ()).unwrap() }
+    }
+}
+
+#[test]
+fn json_stays_json_when_a_template_has_no_version() {
+    let cache = tempfile::tempdir().unwrap();
+    for name in ["err_no_version", "err_empty_template"] {
+        let output = tilesmith(&case(name), cache.path(), &["check", "--format", "json"]);
+        assert_eq!(output.status.code(), Some(exit::INPUT));
+        assert_eq!(json(&output)["ok"], false, "{name}");
+    }
+}
+
+/// The project of `plain` with one of its files changed by `damage`.
+fn damaged(damage: impl Fn(&Path)) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    copy(&case("plain"), dir.path());
+    damage(dir.path());
+    dir
+}
+
+#[test]
+fn files_that_cannot_be_read_as_text_are_bad_input_and_a_project_that_is_a_file_bad_usage() {
+    let cache = tempfile::tempdir().unwrap();
+    let code = |project: &Path, arguments: &[&str]| tilesmith(project, cache.path(), arguments).status.code();
+    let no_text = damaged(|dir| std::fs::write(dir.join("variants.yaml"), [0xff, 0xfe, 0]).unwrap());
+    let folder = damaged(|dir| {
+        std::fs::remove_file(dir.join("variants.yaml")).unwrap();
+        std::fs::create_dir(dir.join("variants.yaml")).unwrap();
+    });
+    for project in [&no_text, &folder] {
+        assert_eq!(code(project.path(), &["list"]), Some(exit::INPUT));
+    }
+    let file = case("plain").join("variants.yaml");
+    for arguments in [&["list"][..], &["check"], &["table"], &["sweep", "quick"], &["doctor"]] {
+        assert_eq!(code(&file, arguments), Some(exit::USAGE), "{arguments:?}");
+    }
+    for text in ["", " "] {
+        assert_eq!(code(&case("plain"), &["sweep", "--device", text]), Some(exit::USAGE));
+    }
+}
+
+#[test]
+fn with_format_json_an_error_is_the_one_document_on_stdout() {
+    let cache = tempfile::tempdir().unwrap();
+    let broken =
+        damaged(|dir| std::fs::write(dir.join("variants.yaml"), "schema: 1\nkernels: {toy: {opp: x}}\n").unwrap());
+    for (project, arguments, code, part) in [
+        (broken.path(), &["list", "--format", "json"][..], exit::INPUT, "variants.yaml:2:"),
+        (&case("plain"), &["--format=json", "check", "--kernel", "tot"], exit::USAGE, "tot"),
+        (&case("plain"), &["list", "--format", "json", "--wrong"], exit::USAGE, "--wrong"),
+        (&case("plain").join("variants.yaml"), &["table", "--format", "json"], exit::USAGE, "not a folder"),
+        (&case("plain"), &["table", "--format", "json"], exit::INPUT, "no results"),
+    ] {
+        let output = tilesmith(project, cache.path(), arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        let error = &json(&output)["error"];
+        assert_eq!(error["exit_code"], code, "{arguments:?}");
+        assert!(error["message"].as_str().unwrap().contains(part), "{error}");
+        assert!(!output.stderr.is_empty(), "a person reads stderr");
+    }
+    let output = tilesmith(broken.path(), cache.path(), &["list"]);
+    assert!(output.stdout.is_empty(), "only where JSON was asked for");
+}

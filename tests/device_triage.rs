@@ -49,6 +49,8 @@ impl Lab {
 
     fn tilesmith(&self, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tilesmith"));
+        // Tests of one device run side by side.
+        command.env("TILESMITH_LOCKS", self.0.path().join("locks"));
         command.args(args).arg("--project").arg(self.0.path()).output().unwrap()
     }
 
@@ -195,7 +197,7 @@ fn what_cannot_be_triaged_is_refused() {
     std::fs::create_dir(&empty).unwrap();
     let (code, message) = lab.triage(&empty, &[]);
     assert_eq!(code, Some(3), "{message}");
-    assert!(message.as_str().unwrap().contains("not a reproducer"), "{message}");
+    assert!(message["error"]["message"].as_str().unwrap().contains("not a reproducer"), "{message}");
     for wrong in [["--local", "8x8"], ["--rounds", "0"], ["--replays", "3"]] {
         let output = lab.tilesmith(&["triage", empty.to_str().unwrap(), wrong[0], wrong[1]]);
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use tilesmith::matrix::Variant;
+use tilesmith::matrix::document::Document;
 use tilesmith::sweep::file;
 use tilesmith::sweep::plan::{self, PlanError};
 
@@ -26,7 +27,8 @@ fn outcome(folder: &Path) -> Result<String, String> {
         let known = project.kernels().iter();
         known.clone().find(|k| k.name == name).map(|k| k.op.clone()).ok_or(known.map(|k| k.name.clone()).collect())
     };
-    let file = file::parse("sweep", "sweep.yaml", &text, folder, root, op_of).map_err(|e| describe(e.into()))?;
+    let document = Document::parse("sweep.yaml", &text).map_err(|e| describe(e.into()))?;
+    let file = file::read("sweep", document, folder, root, op_of).map_err(|e| describe(e.into()))?;
     let kernel = project.kernel(&file.kernel.0).map_err(|e| describe(e.into()))?;
     let expansion = project.expand(kernel).map_err(|e| describe(e.into()))?;
     let selection = plan::select(&file, kernel, &expansion).map_err(describe)?;

@@ -2,119 +2,17 @@
 
 #![cfg(all(feature = "compile", feature = "device"))]
 
-use std::path::{Path, PathBuf};
+mod fake_lab;
+
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tilesmith::results::{Repeat, ResultSet, Row};
-use tilesmith::sweep::journal::{Entry, Header};
-use tilesmith::sweep::rows;
-use tilesmith::sweep::session::{self, Ending, Options, Outcome, SweepError, Watch};
-use tilesmith::sweep::state::State;
+use fake_lab::*;
+use tilesmith::results::Row;
+use tilesmith::sweep::session::{self, Ending, Options, SweepError};
 use tilesmith::sweep::summary::Summary;
-use tilesmith::sweep::supervisor::{Patience, WorkerProgram};
 use tilesmith::verify::{Kind, Status};
-use tilesmith::worker::bundle::{Bundle, Manifest};
-
-mod fake_bundle;
-use fake_bundle::{LOCALS, N, N_VARIANTS, bundle_of, manifest};
-
-struct Lab {
-    dir: tempfile::TempDir,
-    bundle: Bundle,
-}
-
-/// Stops the sweep after so many results, and keeps the notes.
-#[derive(Default)]
-struct Log {
-    notes: Vec<String>,
-    stop_after: Option<(usize, Arc<AtomicBool>)>,
-    n_results: usize,
-}
-
-impl Watch for Log {
-    fn note(&mut self, text: &str) {
-        self.notes.push(text.to_owned());
-    }
-    fn began(&mut self, _: &Header, _: &State) {}
-    fn entry(&mut self, _: &State, entry: &Entry) {
-        self.n_results += usize::from(matches!(entry, Entry::Verified(..) | Entry::Block(..) | Entry::Replayed(_)));
-        if let Some((after, stop)) = &self.stop_after
-            && self.n_results >= *after
-        {
-            stop.store(true, Ordering::SeqCst);
-        }
-    }
-}
-
-impl Lab {
-    fn new() -> Lab {
-        Lab::with(manifest())
-    }
-
-    fn with(manifest: Manifest) -> Lab {
-        let dir = tempfile::tempdir().unwrap();
-        let bundle = bundle_of(manifest, &dir.path().join("bundle"));
-        Lab { dir, bundle }
-    }
-
-    fn options(&self, script: &str) -> Options {
-        let path = self.dir.path().join("script.json");
-        std::fs::write(&path, script).unwrap();
-        Options {
-            device: None,
-            wall: None,
-            resume: false,
-            fresh: false,
-            out: self.out(),
-            worker: WorkerProgram {
-                program: env!("CARGO_BIN_EXE_tilesmith-worker").into(),
-                args: vec!["--fake".into(), path.into()],
-            },
-            patience: Patience {
-                hello: Duration::from_secs(20),
-                first: Duration::from_secs(2),
-                floor: Duration::from_secs(2),
-                factor: 0.0,
-            },
-            stop: Arc::new(AtomicBool::new(false)),
-        }
-    }
-
-    fn out(&self) -> PathBuf {
-        self.dir.path().join("results")
-    }
-
-    fn run(&self, script: &str) -> (Outcome, Vec<Row>) {
-        let (outcome, _) = self.run_with(&self.options(script), Log::default());
-        let rows = saved_rows(&outcome);
-        (outcome, rows)
-    }
-
-    fn run_with(&self, options: &Options, mut log: Log) -> (Outcome, Log) {
-        let outcome = session::run(&self.bundle, options, &mut log).unwrap();
-        (outcome, log)
-    }
-}
-
-fn saved_rows(outcome: &Outcome) -> Vec<Row> {
-    let saved = rows::save(outcome, Repeat::Replace).unwrap();
-    ResultSet::load(&saved.csv).unwrap().rows
-}
-
-fn row<'a>(rows: &'a [Row], case: &str, candidate: usize) -> &'a Row {
-    let (variant, local) = (candidate / LOCALS.len(), LOCALS[candidate % LOCALS.len()]);
-    let storage = if variant < N_VARIANTS { "f32" } else { "f16" };
-    let name = format!("k_{storage}_t{}", variant % N_VARIANTS);
-    rows.iter().find(|r| r.case == case && r.variant == name && r.local == local).unwrap()
-}
-
-const QUIET: &str = r#"{"spread": 1.0, "noise": 0.01, "seed": 3"#;
-
-fn script(rules: &str) -> String {
-    format!(r#"{QUIET}, "rules": [{rules}]}}"#)
-}
 
 #[test]
 fn a_normal_sweep_admits_times_and_confirms() {
@@ -238,6 +136,25 @@ fn a_slow_candidate_that_is_wrong_too_shows_in_its_verdict_not_in_the_winner() {
 }
 
 #[test]
+fn candidates_that_are_wrong_alike_do_not_count_as_bit_identical() {
+    let reject = |candidates: std::ops::Range<usize>| {
+        let rule = |c: usize| format!(r#"{{"candidate": {c}, "on": "verify", "do": "reject"}}"#);
+        script(&candidates.map(rule).collect::<Vec<_>>().join(", "))
+    };
+    let (outcome, _) = Lab::new().run(&reject(0..2 * N));
+    let summary = Summary::of(&outcome, None);
+    assert!(!summary.i1.is_identical && summary.i1.hashes.is_empty(), "{:?}", summary.i1);
+    assert!(summary.text("").contains("I1: nothing to compare: no candidate was admitted"), "{}", summary.text(""));
+
+    // More of one kind of wrong than of right.
+    let (outcome, _) = Lab::new().run(&reject(2..2 * N));
+    let summary = Summary::of(&outcome, None);
+    assert_eq!((summary.i1.n_differing, summary.i1.n_variants.get("f32")), (2 * (2 * N - 2), Some(&1)));
+    assert!(summary.i1.hashes.values().all(|hash| hash == "00000000000000aa"), "{:?}", summary.i1);
+    assert!(summary.i1.text().ends_with("none was admitted of f16"), "{}", summary.i1.text());
+}
+
+#[test]
 fn an_unstable_finalist_is_unstable_everywhere_and_replaced() {
     let lab = Lab::new();
     let rules = r#"{"candidate": 6, "time_ns": 4000, "case": null},
@@ -304,6 +221,7 @@ fn stopped_anywhere_and_resumed_the_rows_are_the_same() {
         assert_eq!(outcome.ending, Ending::Interrupted, "after {stop_after}");
         let partial = saved_rows(&outcome);
         assert_eq!(partial.len(), expected.len(), "a row for everyone, reached or not");
+        drop(outcome);
 
         let resumed = Options { resume: true, ..lab.options(&script) };
         let (outcome, log) = lab.run_with(&resumed, Log::default());
@@ -321,7 +239,29 @@ fn a_torn_journal_resumes() {
     let (outcome, _) = lab.run_with(&options, log);
     let text = std::fs::read(&outcome.journal).unwrap();
     std::fs::write(&outcome.journal, &text[..text.len() - 10]).unwrap();
+    drop(outcome);
     let (outcome, _) = lab.run_with(&Options { resume: true, ..lab.options(&script("")) }, Log::default());
+    assert_eq!(outcome.ending, Ending::Complete);
+    let (_, expected) = Lab::new().run(&script(""));
+    assert_eq!(saved_rows(&outcome), expected);
+}
+
+#[test]
+fn a_journal_damaged_in_the_middle_resumes_before_it_and_says_what_is_lost() {
+    let lab = Lab::new();
+    let options = lab.options(&script(""));
+    let log = Log { stop_after: Some((30, Arc::clone(&options.stop))), ..Log::default() };
+    let (outcome, _) = lab.run_with(&options, log);
+    let journal = outcome.journal.clone();
+    drop(outcome);
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let n_lines = text.lines().count();
+    let damaged: Vec<&str> = text.lines().enumerate().map(|(at, l)| if at == 14 { "{\"v\":[" } else { l }).collect();
+    std::fs::write(&journal, damaged.join("\n") + "\n").unwrap();
+    let (outcome, log) = lab.run_with(&Options { resume: true, ..lab.options(&script("")) }, Log::default());
+    let said = log.notes.join("\n");
+    assert!(said.contains(".jsonl:15: ") && said.contains(&format!("; {} lines from there", n_lines - 14)), "{said}");
+    assert!(said.contains(".old-1)"), "{said}");
     assert_eq!(outcome.ending, Ending::Complete);
     let (_, expected) = Lab::new().run(&script(""));
     assert_eq!(saved_rows(&outcome), expected);
@@ -347,6 +287,14 @@ fn identical_candidates_have_no_significant_winner() {
     let lab = Lab::with(manifest);
     let (outcome, rows) = lab.run(r#"{"spread": 0.0, "noise": 0.05, "seed": 11}"#);
     assert_eq!(outcome.ending, Ending::Complete);
+    let summary = Summary::of(&outcome, None);
+    for w in &summary.winners {
+        let spans_1 = w.ratio_lo.unwrap() <= 1.0 && w.ratio_hi.unwrap() >= 1.0;
+        assert_eq!(w.doubt.is_some(), spans_1 && !w.is_incumbent, "{w:?}");
+    }
+    assert!(summary.winners.iter().any(|w| w.doubt.is_some()), "{:?}", summary.winners);
+    let text = summary.text("");
+    assert!(text.contains("not told apart from the incumbent") && text.contains("in fresh holdout blocks"), "{text}");
     for row in rows.iter().filter(|r| r.stage != "reference" && r.rounds > 0) {
         let (lo, hi) = (row.ratio_lo.unwrap(), row.ratio_hi.unwrap());
         let beyond = hi < 1.0 / 1.03 || lo > 1.03;
@@ -401,8 +349,10 @@ fn another_plan_does_not_resume_and_a_plain_run_keeps_the_old_journal() {
     assert!(text.contains(&lab.bundle.manifest_hash) && text.contains(&bundle.manifest_hash), "{text}");
 
     let (outcome, log) = lab.run_with(&lab.options(&script("")), Log::default());
-    assert!(log.notes.iter().any(|n| n.contains(".old")), "{:?}", log.notes);
-    assert!(Path::new(&format!("{}.old", outcome.journal.display())).exists());
+    let old = format!("{}.old-1", outcome.journal.display());
+    let back = format!("; mv -n '{old}' '{}' && tilesmith sweep --resume", outcome.journal.display());
+    assert!(log.notes.iter().any(|n| n.contains(&back)), "{:?}", log.notes);
+    assert!(Path::new(&old).exists());
 }
 
 #[test]
@@ -418,30 +368,33 @@ fn a_full_disk_ends_the_sweep_with_a_message() {
     std::fs::remove_file(&outcome.journal).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink("/dev/full", &outcome.journal).unwrap();
+    drop(outcome);
     let options = Options { fresh: true, ..lab.options(&script("")) };
     let error = session::run(&lab.bundle, &options, &mut Log::default()).unwrap_err();
     assert_eq!(error.exit_code(), tilesmith::exit::SYSTEM);
     assert!(error.to_string().contains("cannot write the journal"), "{error}");
 }
 
-/// The program itself on a bundle, with a worker that plays a script.
-#[cfg(unix)]
-fn tilesmith(lab: &Lab, script: &str, args: &[&str]) -> std::process::Output {
-    use std::os::unix::fs::PermissionsExt;
-    let options = lab.options(script);
-    let wrapper = lab.dir.path().join("worker.sh");
-    let program = options.worker.program.display();
-    let text =
-        format!("#!/bin/sh\nexec '{program}' --fake '{}' \"$@\"\n", lab.dir.path().join("script.json").display());
-    std::fs::write(&wrapper, text).unwrap();
-    std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755)).unwrap();
-    std::process::Command::new(env!("CARGO_BIN_EXE_tilesmith"))
-        .current_dir(lab.dir.path())
-        .env("TILESMITH_WORKER", &wrapper)
-        .args(["sweep", "--bundle", "bundle"])
-        .args(args)
-        .output()
-        .unwrap()
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sweep_that_nobody_listens_to_goes_on() {
+    use std::process::Stdio;
+    let lab = Lab::new();
+    let full = || Stdio::from(std::fs::File::options().write(true).open("/dev/full").unwrap());
+    let output = command(&lab, &script(""), &[]).stderr(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(tilesmith::exit::OK));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("complete"));
+    // A reader that is gone, on both sides.
+    let mut child =
+        command(&lab, &script(""), &["--repeat"]).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    drop((child.stdout.take(), child.stderr.take()));
+    assert_eq!(child.wait().unwrap().code(), Some(tilesmith::exit::OK));
+    assert_eq!(saved_names(&lab), ["fake", "fake@2"]);
+    // A summary that cannot be written is told by the code, after the results are safe.
+    let output = command(&lab, &script(""), &["--repeat"]).stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(tilesmith::exit::SYSTEM));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write to stdout"));
+    assert_eq!(saved_names(&lab), ["fake", "fake@2", "fake@3"]);
 }
 
 #[cfg(unix)]
@@ -501,35 +454,13 @@ fn a_bundle_runs_in_pieces_until_it_is_complete() {
     assert_eq!(saved_names(&lab), ["fake", "fake@2"]);
 }
 
-/// Sweeps with results in the lab, each with all of its files.
-fn saved_names(lab: &Lab) -> Vec<String> {
-    let devices = std::fs::read_dir(lab.out()).unwrap().map(|entry| entry.unwrap().path());
-    let device = devices.into_iter().find(|path| !path.ends_with(".journal") && !path.ends_with("tables")).unwrap();
-    let files: Vec<String> =
-        std::fs::read_dir(device).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    let mut names: Vec<String> = files.iter().filter_map(|f| f.strip_suffix(".yaml")).map(str::to_owned).collect();
-    names.sort();
-    assert_eq!(files.len(), 4 * names.len(), "{files:?}");
-    names
-}
-
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_the_sweep_in_order() {
     use std::process::{Command, Stdio};
     let lab = Lab::new();
-    // Writes the wrapper; the run itself is short.
-    tilesmith(&lab, &script(""), &[]);
     let slow = format!(r#"{QUIET}, "event_delay_ms": 20}}"#);
-    std::fs::write(lab.dir.path().join("script.json"), slow).unwrap();
-    let child = Command::new(env!("CARGO_BIN_EXE_tilesmith"))
-        .current_dir(lab.dir.path())
-        .env("TILESMITH_WORKER", lab.dir.path().join("worker.sh"))
-        .args(["sweep", "--bundle", "bundle"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = command(&lab, &slow, &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(1500));
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();

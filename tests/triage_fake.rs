@@ -70,6 +70,8 @@ impl Lab {
                 args: vec!["--fake".into(), path.into()],
             },
             patience: Patience { hello: 20 * second, first: 2 * second, floor: 2 * second, factor: 0.0 },
+            resume_command: String::new(),
+            device_locks: Some(self.dir.path().join("locks")),
             stop: Arc::new(AtomicBool::new(false)),
         }
     }
@@ -107,6 +109,7 @@ impl Lab {
         std::fs::write(&wrapper, text).unwrap();
         std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755)).unwrap();
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tilesmith"));
+        command.env("TILESMITH_LOCKS", self.dir.path().join("locks"));
         command.env("TILESMITH_WORKER", &wrapper).arg("triage").arg(folder);
         command
     }

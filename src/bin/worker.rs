@@ -5,6 +5,7 @@
 //! tilesmith-worker --bundle DIR [--device NAME|INDEX] [--validate CHECK]... [--wrong-elements FILE] [--manifest HASH]
 //! tilesmith-worker --bundle DIR --fake SCRIPT.json [--manifest HASH]
 //! ```
+//! Orders piped in by hand must end with `{"order": "quit"}`: the end of the input without it means that the sweep is gone.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -12,8 +13,10 @@ use std::process::ExitCode;
 
 use tilesmith::exit;
 use tilesmith::gpu::validation::Check;
+use tilesmith::notice::notice;
 use tilesmith::worker::bundle::Bundle;
 use tilesmith::worker::fake::{self, Script};
+use tilesmith::worker::orders;
 use tilesmith::worker::serve::{Fatal, Outlet, report, serve};
 use tilesmith::worker::session::{self, Session};
 
@@ -45,7 +48,13 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
             "--list-devices" => return Ok(Task::ListDevices),
             "--fake" => fake = Some(PathBuf::from(value()?)),
             "--bundle" => bundle = Some(PathBuf::from(value()?)),
-            "--device" => device = Some(value()?),
+            "--device" => {
+                let name = value()?;
+                if name.trim().is_empty() {
+                    return Err(format!("--device wants a name, a part of it, or an index\n{USAGE}"));
+                }
+                device = Some(name);
+            }
             "--validate" => checks.push(value()?.parse()?),
             "--manifest" => manifest = Some(value()?),
             "--wrong-elements" => wrong_elements = Some(PathBuf::from(value()?)),
@@ -75,7 +84,7 @@ fn run(task: Task) -> Result<(), Fatal> {
             if let Some(path) = wrong_elements {
                 session.list_wrong_elements(&path)?;
             }
-            serve(&mut session, std::io::stdin().lock(), &mut stdout)
+            serve(&mut session, orders::from_stdin(), &mut stdout)
         }
         Task::Fake { bundle, script, manifest } => {
             let script = Script::load(&script).map_err(Fatal::system)?;
@@ -83,7 +92,7 @@ fn run(task: Task) -> Result<(), Fatal> {
             if let Some(hash) = manifest {
                 bundle.expect_manifest(&hash).map_err(Fatal::system)?;
             }
-            fake::serve(&script, &bundle.manifest, std::io::stdin().lock(), &mut stdout).map_err(Fatal::system)
+            fake::serve(&script, &bundle.manifest, orders::from_stdin(), &mut stdout).map_err(Fatal::system)
         }
     }
 }
@@ -92,14 +101,14 @@ fn main() -> ExitCode {
     let task = match parse(std::env::args().skip(1)) {
         Ok(task) => task,
         Err(message) => {
-            eprintln!("{message}");
+            notice(&message);
             return ExitCode::from(exit::USAGE as u8);
         }
     };
     let Err(fatal) = run(task) else { return ExitCode::SUCCESS };
     // `serve` has reported what happened inside it; a start that failed is reported here. Twice does no harm.
     report(&fatal, &mut Outlet::new(&mut std::io::stdout().lock()));
-    eprintln!("{fatal}");
+    notice(&fatal);
     ExitCode::from(match fatal.kind {
         "no_device" => exit::NO_DEVICE,
         "device_failed" => exit::DEVICE_FAILED,

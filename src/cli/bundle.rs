@@ -36,16 +36,20 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
             "variants": manifest.variants.len(),
             "candidates": manifest.candidates.len(),
             "cases": manifest.cases.len(),
+            "chains": manifest.chains.len(),
             "programs": written,
         });
         return print(&format!("{document:#}\n"));
     }
+    let what = if manifest.chains.is_empty() {
+        format!("{} candidates, {} cases", manifest.candidates.len(), manifest.cases.len())
+    } else {
+        format!("{} chains", manifest.chains.len())
+    };
     print(&format!(
-        "bundle {} of {}: {} variants, {} candidates, {} cases\nnext: copy the folder to the other machine, then there: ./run.sh\n",
+        "bundle {} of {}: {} variants, {what}\nnext: copy the folder to the other machine, then there: ./run.sh\n",
         args.out.display(),
         manifest.sweep,
         manifest.variants.len(),
-        manifest.candidates.len(),
-        manifest.cases.len(),
     ))
 }

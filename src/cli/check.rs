@@ -15,6 +15,7 @@ use crate::codegen::{CodegenError, Module, Project, compiler_version, duplicates
 use crate::exit;
 use crate::matrix::interface::FIRST_SPEC_ID;
 use crate::matrix::{Kernel, Variant};
+use crate::notice::notice;
 use crate::ops;
 
 #[derive(Debug, clap::Args)]
@@ -42,7 +43,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let checked: Vec<Checked> = kernels.into_iter().map(|kernel| check(&project, kernel)).collect();
     let wall_s = start.elapsed().as_secs_f64();
     if let Some(warning) = project.cache_warning() {
-        eprintln!("warning: {warning}");
+        notice(format_args!("warning: {warning}"));
     }
     // The worst of the kernels' codes: a file at fault outranks a difference that was found.
     let code =
@@ -139,8 +140,8 @@ fn report(project: &Project, checked: Vec<Checked>, wall_s: f64) -> Result<(), F
     for (kernel, error) in failures {
         match error {
             // Its text is a list already, and long: no frame round it.
-            CodegenError::Compile(errors) => eprintln!("kernel {kernel}: {errors}"),
-            other => eprintln!("{:?}", miette::Report::new(other)),
+            CodegenError::Compile(errors) => notice(format_args!("kernel {kernel}: {errors}")),
+            other => notice(format_args!("{:?}", miette::Report::new(other))),
         }
     }
     Ok(())

@@ -190,12 +190,9 @@ impl From<CodegenError> for Failure {
 pub(super) fn exit_code(error: &CodegenError) -> i32 {
     use crate::codegen::failure::Step;
     use crate::matrix::MatrixError;
-    let is_absent = |source: &std::io::Error| {
-        matches!(source.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::InvalidData)
-    };
     match error {
-        CodegenError::Matrix(MatrixError::Unreadable { source, .. }) if !is_absent(source) => exit::SYSTEM,
-        CodegenError::Template(unreadable) if !is_absent(&unreadable.source) => exit::SYSTEM,
+        CodegenError::Matrix(MatrixError::Unreadable { source, .. }) => exit::of_reading(source),
+        CodegenError::Template(unreadable) => exit::of_reading(&unreadable.source),
         CodegenError::Threads(_) => exit::SYSTEM,
         CodegenError::UnknownKernel { .. } => exit::USAGE,
         // Every file is well formed, and what they say of each other does not hold.

@@ -3,18 +3,23 @@
 // The doc comments of arguments are their help texts, where `<sweep>` stands for a name.
 #![allow(rustdoc::invalid_html_tags)]
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand, ValueEnum};
+use serde_json::{Value, json};
 
 use crate::exit;
+use crate::notice::notice;
 
 pub mod bundle;
 pub mod check;
 pub mod diff;
 pub mod doctor;
+mod interruption;
 pub mod list;
 pub mod reproduce;
 pub mod specimens;
@@ -99,10 +104,34 @@ impl Failure {
     pub fn new(code: i32, report: impl Into<miette::Report>) -> Self {
         Self { code, report: report.into() }
     }
+
+    /// What stands under `error` in a JSON document.
+    fn json(&self) -> Value {
+        let causes: Vec<String> = self.report.chain().skip(1).map(ToString::to_string).collect();
+        let related = self.report.related().into_iter().flatten().map(ToString::to_string);
+        json!({
+            "message": self.report.to_string(),
+            "causes": causes.into_iter().chain(related).collect::<Vec<_>>(),
+            "help": self.report.help().map(|help| help.to_string()),
+            "exit_code": self.code,
+        })
+    }
 }
+
+/// `--device`: an empty name would be a part of every device's.
+fn parse_device(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Err("allowed: a device's name, a part of it, or its index (`tilesmith doctor` lists them)".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// Whether stdout has its document already: `--format json` promises one.
+static HAS_PRINTED: AtomicBool = AtomicBool::new(false);
 
 /// Writes to stdout. A reader that went away (`| head`) is no failure.
 fn print(text: &str) -> Result<i32, Failure> {
+    HAS_PRINTED.store(true, Ordering::Relaxed);
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(exit::OK),
@@ -111,10 +140,49 @@ fn print(text: &str) -> Result<i32, Failure> {
     }
 }
 
+/// The error as the one JSON document on stdout.
+fn print_error(error: &Value) {
+    if !HAS_PRINTED.load(Ordering::Relaxed) {
+        // Whoever cannot be told still gets the exit code.
+        let _ = print(&format!("{:#}\n", json!({ "error": error })));
+    }
+}
+
+/// Whether a command line that clap refused asks for JSON.
+fn asks_for_json(mut args: impl Iterator<Item = OsString>) -> bool {
+    let mut is_value = false;
+    args.any(|arg| {
+        let wants = arg == "--format=json" || (is_value && arg == "json");
+        is_value = arg == "--format";
+        wants
+    })
+}
+
+fn refused(error: &clap::Error) -> ! {
+    // Help and version are no errors.
+    if error.use_stderr() && asks_for_json(std::env::args_os()) {
+        let text = error.to_string();
+        let message = text.trim_start_matches("error: ").trim_end();
+        print_error(&json!({"message": message, "causes": [], "help": null, "exit_code": exit::USAGE}));
+    }
+    error.exit()
+}
+
+fn check_project(project: &Path) -> Result<(), Failure> {
+    if !project.exists() || project.is_dir() {
+        return Ok(());
+    }
+    let message = format!(
+        "--project {}: not a folder (a project is a folder with variants.yaml and templates/)",
+        project.display()
+    );
+    Err(Failure::new(exit::USAGE, miette::miette!("{message}")))
+}
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let outcome = match &cli.command {
+    let cli = Cli::try_parse().unwrap_or_else(|error| refused(&error));
+    let outcome = check_project(&cli.common.project).and_then(|()| match &cli.command {
         Command::List(args) => list::run(&cli.common, args),
         Command::Check(args) => check::run(&cli.common, args),
         Command::Sweep(args) => sweep::run(&cli.common, args),
@@ -125,11 +193,14 @@ pub fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::run(&cli.common, args),
         Command::Triage(args) => triage::run(&cli.common, args),
         Command::Specimens(args) => specimens::run(&cli.common, args),
-    };
+    });
     let code = match outcome {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("{:?}", failure.report);
+            notice(format_args!("{:?}", failure.report));
+            if cli.common.format == Format::Json {
+                print_error(&failure.json());
+            }
             failure.code
         }
     };

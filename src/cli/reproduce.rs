@@ -2,19 +2,19 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use comfy_table::{ContentArrangement, Table, presets};
 
-use super::print;
 use super::{Common, Failure, Format};
+use super::{interruption, print};
 use crate::exit;
+use crate::sweep::lock;
 use crate::sweep::progress::Progress;
 use crate::sweep::reproducer::{self, Fate, Finding, ReproducerError, Reproduction, WRONG_ELEMENTS_FILE};
 use crate::sweep::session::Options;
 use crate::sweep::supervisor::{Patience, WorkerProgram};
 use crate::verify::Status;
-use crate::worker::bundle::BundleError;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -22,20 +22,13 @@ pub struct Args {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// Name (or a part of it) or index of the device.
-    #[arg(long, value_name = "NAME|INDEX")]
+    #[arg(long, value_name = "NAME|INDEX", value_parser = super::parse_device)]
     device: Option<String>,
 }
 
 pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let worker = WorkerProgram::find().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            std::process::exit(exit::INTERRUPTED);
-        }
-    })
-    .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot watch for Ctrl-C: {e}")))?;
+    let stop = interruption::watch("stopping (once more to stop at once)")?;
     let journals =
         tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
     let options = Options {
@@ -46,6 +39,8 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         out: journals.path().to_path_buf(),
         worker,
         patience: Patience::default(),
+        resume_command: String::new(),
+        device_locks: lock::folder_of_user(),
         stop: Arc::clone(&stop),
     };
     let mut progress = Progress::new();
@@ -71,7 +66,9 @@ fn failure(error: ReproducerError, is_stopped: bool) -> Failure {
     let code = match &error {
         _ if is_stopped => exit::INTERRUPTED,
         ReproducerError::Sweep(e) => e.exit_code(),
-        ReproducerError::Write { .. } | ReproducerError::Bundle(BundleError::Write { .. }) => exit::SYSTEM,
+        ReproducerError::Bundle(e) => e.exit_code(),
+        ReproducerError::Read { source, .. } => exit::of_reading(source),
+        ReproducerError::Write { .. } => exit::SYSTEM,
         ReproducerError::Ended(_) => exit::DEVICE_FAILED,
         _ => exit::INPUT,
     };

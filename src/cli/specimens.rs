@@ -3,16 +3,17 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::print;
 use super::{Common, Failure, Format};
+use super::{interruption, print};
 use crate::exit;
-use crate::specimens::{self, Fate, Score, Specimen, Trial, TrialError, Tried};
+use crate::notice::notice;
+use crate::specimens::{self, Fate, Score, Specimen, SpecimenError, Trial, TrialError, Tried};
+use crate::sweep::lock;
 use crate::sweep::session::Ending;
 use crate::sweep::supervisor::WorkerProgram;
 
@@ -28,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Name (or a part of it) or index of the device.
-    #[arg(long, value_name = "NAME|INDEX")]
+    #[arg(long, value_name = "NAME|INDEX", value_parser = super::parse_device)]
     device: Option<String>,
 }
 
@@ -36,17 +37,11 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let worker = WorkerProgram::find().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
     let folder = args.folder.clone().unwrap_or_else(|| common.project.join("tests/specimens"));
     let all = specimens::load(&folder, args.filter.as_deref())
-        .map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            std::process::exit(exit::INTERRUPTED);
-        }
-    })
-    .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot watch for Ctrl-C: {e}")))?;
+        .map_err(|e| Failure::new(load_code(&e), miette::miette!("{e}")))?;
+    let stop = interruption::watch("stopping (once more to stop at once)")?;
     let mut trial = Trial::new(&common.project, worker, args.device.clone(), Arc::clone(&stop))
-        .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
+        .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?
+        .with_device_locks(lock::folder_of_user());
 
     let progress = Progress::new(all.len());
     let mut tried: Vec<Tried> = Vec::new();
@@ -56,8 +51,8 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
             Ok(one) => tried.push(one),
             Err(TrialError::Ending(Ending::Interrupted)) => {
                 progress.finish();
-                print(&format!("stopped after {} of {} specimens\n", tried.len(), all.len()))?;
-                return Ok(exit::INTERRUPTED);
+                let text = format!("stopped after {} of {} specimens", tried.len(), all.len());
+                return Err(Failure::new(exit::INTERRUPTED, miette::miette!("{text}")));
             }
             Err(error) => {
                 progress.finish();
@@ -72,6 +67,10 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         Format::Text | Format::Md => print(&text(&score))?,
     };
     Ok(if score.is_perfect() { exit::OK } else { exit::FOUND })
+}
+
+fn load_code(error: &SpecimenError) -> i32 {
+    if let SpecimenError::Read { source, .. } = error { exit::of_reading(source) } else { exit::INPUT }
 }
 
 fn failure(specimen: &Specimen, error: TrialError) -> Failure {
@@ -157,7 +156,7 @@ impl Progress {
             }
             None if n_done > 0 && n_done.is_multiple_of(10) => {
                 let left_s = self.began.elapsed().as_secs_f64() / n_done as f64 * (self.n - n_done) as f64;
-                eprintln!("specimens: {n_done} of {}, {left_s:.0} s left", self.n);
+                notice(format_args!("specimens: {n_done} of {}, {left_s:.0} s left", self.n));
             }
             None => {}
         }

@@ -1,24 +1,27 @@
 //! The `sweep` command: verify and time the candidates on the device, and say what came of it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::print;
 use super::{Common, Failure, Format};
+use super::{interruption, print};
 use crate::codegen::Project;
 use crate::exit;
 use crate::matrix::Variant;
+use crate::notice::notice;
 use crate::results::{PART, Repeat};
 use crate::sweep::explain;
 use crate::sweep::file::parse_duration_ns;
-use crate::sweep::plan::{self, BUNDLE_DIR, Plan, PlanError};
+use crate::sweep::journal::done_path;
+use crate::sweep::lock;
+use crate::sweep::plan::{self, Plan, PlanError};
 use crate::sweep::progress::Progress;
 use crate::sweep::reproducer;
 use crate::sweep::restriction::restrict;
 use crate::sweep::rows;
 use crate::sweep::session::{self, Ending, Options, Outcome};
+use crate::sweep::shelf::{self, Shelved};
 use crate::sweep::summary::Summary;
 use crate::sweep::supervisor::{Patience, WorkerProgram};
 use crate::worker::bundle::{Bundle, BundleError};
@@ -32,7 +35,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     bundle: Option<PathBuf>,
     /// Name (or a part of it) or index of the device.
-    #[arg(long, value_name = "NAME|INDEX")]
+    #[arg(long, value_name = "NAME|INDEX", value_parser = super::parse_device)]
     device: Option<String>,
     /// Go on from the journal of the run before.
     #[arg(long)]
@@ -81,17 +84,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         bundle.bundle.manifest.sweep = format!("{sweep}-validated{PART}");
     }
     let out = args.out.clone().unwrap_or_else(|| common.project.join("results"));
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    let handler = move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            // The second time: now. The journal holds whole lines all the same.
-            std::process::exit(exit::INTERRUPTED);
-        }
-        eprintln!("\nstopping after what is in flight (once more to stop at once)");
-    };
-    ctrlc::set_handler(handler)
-        .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot watch for Ctrl-C: {e}")))?;
+    let stop = interruption::watch("stopping after what is in flight (once more to stop at once)")?;
     let options = Options {
         device: args.device.clone(),
         wall: args.wall,
@@ -100,6 +93,8 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         out,
         worker,
         patience: Patience::default(),
+        resume_command: resume_command(common, args),
+        device_locks: lock::folder_of_user(),
         stop,
     };
     let mut progress = Progress::new();
@@ -107,20 +102,20 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     progress.finish();
     let outcome = outcome.map_err(|e| Failure::new(e.exit_code(), miette::miette!("{e}")))?;
     let repeat = if args.repeat { Repeat::Number } else { Repeat::Replace };
-    let saved = rows::save(&outcome, repeat).map_err(|e| {
+    let name = &outcome.state.manifest.sweep;
+    let is_saved = outcome.was_complete && outcome.folder.join(format!("{name}.csv")).exists();
+    let saved = (!is_saved).then(|| rows::save(&outcome, repeat)).transpose().map_err(|e| {
         let journal = outcome.journal.display();
         Failure::new(
             exit::SYSTEM,
             miette::miette!("{e}; nothing is lost: the journal {journal} holds every result (--resume)"),
         )
     })?;
-    let summary = Summary::of(&outcome, Some(&saved));
+    let summary = Summary::of(&outcome, saved.as_ref());
     let reproducers = args.reproducers.as_ref().map(|dir| write_reproducers(&outcome, &bundle, dir)).transpose();
     if matches!(outcome.ending, Ending::Complete) {
         // The raw samples stay, but there is nothing to go on with.
-        let mut done = outcome.journal.clone().into_os_string();
-        done.push(".done");
-        std::fs::rename(&outcome.journal, done)
+        std::fs::rename(&outcome.journal, done_path(&outcome.journal))
             .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot rename the journal: {e}")))?;
     }
     let ending = outcome.ending.clone();
@@ -129,7 +124,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     // A part of a sweep says too little for a table.
     let is_whole =
         matches!(ending, Ending::Complete) && args.cases.is_empty() && args.only.is_empty() && args.validate.is_empty();
-    let tables = if is_whole && summary.n_admitted() > 0 {
+    let tables = if is_whole && summary.chains.is_empty() && summary.n_admitted() > 0 {
         super::table::refresh(common, &options.out, &bundle.bundle.manifest.kernel)
     } else {
         Ok(Vec::new())
@@ -139,6 +134,10 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         let text = serde_json::to_value(&summary)
             .map(|mut value| {
                 value["tables"] = paths.into();
+                // The sweep is done and told; what failed after it stands in the same document.
+                if let Some(failure) = tables.as_ref().err().or(reproducers.as_ref().err()) {
+                    value["error"] = failure.json();
+                }
                 value["reproducers"] = serde_json::json!(reproducers.as_ref().ok().and_then(|r| Some(&r.as_ref()?.0)));
                 format!("{value:#}\n")
             })
@@ -232,13 +231,15 @@ struct Loaded {
     /// What it was planned from; none where a bundle was given.
     project: Option<Project>,
     _folder: Option<tempfile::TempDir>,
+    /// Keeps the whole plan's folder from being cleared away.
+    _shelved: Option<Shelved>,
 }
 
 fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
-    let (whole, project) = match &args.bundle {
+    let (whole, project, shelved) = match &args.bundle {
         Some(dir) => {
             let bundle = Bundle::load(&common.resolve(dir));
-            (bundle.map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?, None)
+            (bundle.map_err(|e| Failure::new(e.exit_code(), miette::miette!("{e}")))?, None, None)
         }
         None => {
             let project = plan::load_project(&common.project)?;
@@ -246,21 +247,21 @@ fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
             let plan = plan::plan(&project, &path, &compile_progress()).map_err(plan_failure)?;
             compile_note(&plan);
             if let Some(warning) = project.cache_warning() {
-                eprintln!("{warning}");
+                notice(&warning);
             }
-            let dir = common.project.join(BUNDLE_DIR).join(&plan.manifest.sweep);
-            (plan.save(&dir).map_err(bundle_failure)?, Some(project))
+            let shelved = shelf::put(&common.project, plan).map_err(bundle_failure)?;
+            (shelved.bundle.clone(), Some(project), Some(shelved))
         }
     };
     if args.cases.is_empty() && args.only.is_empty() {
-        return Ok(Loaded { bundle: whole, project, _folder: None });
+        return Ok(Loaded { bundle: whole, project, _folder: None, _shelved: shelved });
     }
     let part = restrict(&whole.manifest, &args.cases, &args.only)
         .map_err(|e| Failure::new(exit::USAGE, miette::miette!("{e}")))?;
     let folder =
         tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
     let bundle = whole.save_part(part, folder.path()).map_err(bundle_failure)?;
-    Ok(Loaded { bundle, project, _folder: Some(folder) })
+    Ok(Loaded { bundle, project, _folder: Some(folder), _shelved: shelved })
 }
 
 fn bundle_failure(error: BundleError) -> Failure {
@@ -278,7 +279,7 @@ pub(super) fn plan_failure(error: PlanError) -> Failure {
 
 pub(super) fn compile_note(plan: &Plan) {
     let n = plan.manifest.variants.len();
-    eprintln!("{n} variants, {} compiled, {} from the cache", plan.n_compiled, n - plan.n_compiled);
+    notice(format_args!("{n} variants, {} compiled, {} from the cache", plan.n_compiled, n - plan.n_compiled));
 }
 
 /// A line to stderr every few seconds while variants compile.
@@ -292,7 +293,7 @@ pub(super) fn compile_progress() -> impl Fn(usize, usize) + Sync {
         if now_ms >= last + EVERY_MS
             && last_ms.compare_exchange(last, now_ms, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         {
-            eprintln!("compiling: {done} of {all} variants");
+            notice(format_args!("compiling: {done} of {all} variants"));
         }
     }
 }

@@ -10,6 +10,8 @@ use serde_json::json;
 use super::{Common, Failure, Format};
 use crate::exit;
 use crate::matrix::local_name;
+use crate::notice::notice;
+use crate::table::device_class::DeviceClassError;
 use crate::table::load::{self, LoadError, SweepResults};
 use crate::table::schema::{Evidence, Regret, Section, TableRow};
 use crate::table::write::{self, WriteError};
@@ -45,7 +47,8 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         folders
     };
     let sweeps = load::sweeps(&folders).map_err(load_failure)?;
-    let kernels: BTreeSet<&str> = sweeps.iter().map(|s| s.facts.kernel.as_str()).collect();
+    let kernels: BTreeSet<&str> =
+        sweeps.iter().map(|s| s.facts.kernel.as_str()).filter(|kernel| *kernel != crate::results::CHAINS).collect();
     if let Some(kernel) = args.kernel.as_deref().filter(|k| !kernels.contains(k)) {
         let known = kernels.into_iter().collect::<Vec<_>>().join(", ");
         let message = format!("no results of kernel {kernel} (there are results of: {known})");
@@ -56,13 +59,12 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         return Err(load_failure(LoadError::Empty { path }));
     }
     for sweep in sweeps.iter().filter(|s| !s.complete) {
-        eprintln!(
+        notice(format_args!(
             "warning: {}/{}: only the readable rows are there, so regret is understated",
             sweep.device, sweep.sweep
-        );
+        ));
     }
-    let devices =
-        DeviceClasses::of_project(&common.project).map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?;
+    let devices = device_classes(common)?;
     let out = args.out.clone().unwrap_or_else(|| common.project.join("results/tables"));
 
     let mut made = Vec::new();
@@ -111,9 +113,16 @@ fn make(
 /// Writes a kernel's tables anew from a results folder, as the end of a sweep does; nothing if nothing can be emitted.
 pub(super) fn refresh(common: &Common, results: &Path, kernel: &str) -> Result<Vec<PathBuf>, Failure> {
     let sweeps = load::sweeps(&load::device_folders(results).map_err(load_failure)?).map_err(load_failure)?;
-    let devices =
-        DeviceClasses::of_project(&common.project).map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?;
+    let devices = device_classes(common)?;
     Ok(make(kernel, &sweeps, &devices, &results.join("tables"), false)?.files)
+}
+
+fn device_classes(common: &Common) -> Result<DeviceClasses, Failure> {
+    DeviceClasses::of_project(&common.project).map_err(|error| {
+        let code =
+            if let DeviceClassError::Read { source, .. } = &error { exit::of_reading(source) } else { exit::INPUT };
+        Failure::new(code, miette::miette!("{error}"))
+    })
 }
 
 fn load_failure(error: LoadError) -> Failure {

@@ -2,16 +2,16 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::print;
 use super::{Common, Failure, Format};
+use super::{interruption, print};
 use crate::exit;
+use crate::notice::notice;
+use crate::sweep::lock;
 use crate::sweep::session::Options;
 use crate::sweep::sibling::Relation;
 use crate::sweep::supervisor::{Patience, WorkerProgram};
@@ -53,14 +53,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         return Err(Failure::new(exit::USAGE, miette::miette!("{message}")));
     }
     let worker = WorkerProgram::find().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            std::process::exit(exit::INTERRUPTED);
-        }
-    })
-    .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot watch for Ctrl-C: {e}")))?;
+    let stop = interruption::watch("stopping after the arm in work (once more to stop at once)")?;
     let place =
         tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
     let options = Options {
@@ -71,6 +64,8 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         out: place.path().to_path_buf(),
         worker,
         patience: Patience::default(),
+        resume_command: String::new(),
+        device_locks: lock::folder_of_user(),
         stop,
     };
     let effort = Effort { replays: args.replays, rounds: args.rounds, locals: args.locals.clone() };
@@ -90,7 +85,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     // What was counted is printed before anything that may fail.
     let saved = folder.join(&triage.device_folder).join(TRIAGE_FILE);
     triage::save(&triage, &saved).map_err(|e| Failure::new(e.exit_code(), miette::miette!("{e}")))?;
-    eprintln!("saved in {}", saved.display());
+    notice(format_args!("saved in {}", saved.display()));
     Ok(match &triage.end {
         End::Interrupted => exit::INTERRUPTED,
         _ if triage.is_any_lost() => exit::DEVICE_FAILED,
@@ -198,7 +193,7 @@ impl Watch for Progress {
             None if n_done > 0 && self.last_line.elapsed() >= LINE_EVERY => {
                 self.last_line = Instant::now();
                 let left_s = self.began.elapsed().as_secs_f64() / n_done as f64 * (n_all - n_done) as f64;
-                eprintln!("triage: round {round}, {n_done} of {n_all} turns, {left_s:.0} s left");
+                notice(format_args!("triage: round {round}, {n_done} of {n_all} turns, {left_s:.0} s left"));
             }
             None => {}
         }
@@ -206,8 +201,8 @@ impl Watch for Progress {
 
     fn note(&mut self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{text}")),
-            None => eprintln!("{text}"),
+            Some(bar) => bar.suspend(|| notice(text)),
+            None => notice(text),
         }
     }
 }

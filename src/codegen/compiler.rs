@@ -16,6 +16,9 @@ const SHADERC: &str = "shaderc 0.10.1";
 pub enum CompileError {
     #[error("{}", messages(.0))]
     Glsl(Vec<GlslMessage>),
+    /// At this line, from 1, or nowhere.
+    #[error("the source does not begin with a #version line of 310 or above")]
+    NoVersion(usize),
     #[error("the module is not valid SPIR-V: {0}")]
     Invalid(String),
     #[error("the compiler failed: {0}")]
@@ -78,6 +81,9 @@ impl Compiler {
                 text: "a NUL character in the source".into(),
             }]));
         }
+        if let Err(line) = check_version(source) {
+            return Err(CompileError::NoVersion(line));
+        }
         let mut options = shaderc::CompileOptions::new().map_err(|error| CompileError::Internal(error.to_string()))?;
         options.set_target_env(shaderc::TargetEnv::Vulkan, shaderc::EnvVersion::Vulkan1_1 as u32);
         options.set_target_spirv(shaderc::SpirvVersion::V1_3);
@@ -96,6 +102,32 @@ impl Compiler {
         validate(artifact.as_binary())?;
         Ok(artifact.as_binary_u8().to_vec())
     }
+}
+
+/// The number of the first line of code, where that is not `#version` with a number that the front end knows what to do
+/// with: of anything older, or nothing, it takes the built-in functions apart, and prints a megabyte about it on stdout.
+fn check_version(source: &str) -> Result<(), usize> {
+    let mut is_comment = false;
+    for (at, line) in source.lines().enumerate() {
+        let mut code = line.trim();
+        loop {
+            if is_comment {
+                let Some((_, behind)) = code.split_once("*/") else { break code = "" };
+                (code, is_comment) = (behind.trim_start(), false);
+            } else if let Some(inside) = code.strip_prefix("/*") {
+                (code, is_comment) = (inside, true);
+            } else {
+                break;
+            }
+        }
+        if code.is_empty() || code.starts_with("//") {
+            continue;
+        }
+        let words = code.strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("version"));
+        let number = words.and_then(|rest| rest.split_whitespace().next()).and_then(|n| n.parse::<u32>().ok());
+        return if number.is_some_and(|n| n >= 310) { Ok(()) } else { Err(at + 1) };
+    }
+    Err(1)
 }
 
 /// Stands before the line number in the compiler's messages.
@@ -214,6 +246,25 @@ mod tests {
         let mut words = words(&Compiler::new().unwrap().compile(EMPTY).unwrap());
         words.truncate(words.len() - 1);
         assert!(matches!(validate(&words), Err(CompileError::Invalid(_))));
+    }
+
+    #[test]
+    fn a_source_begins_with_its_version() {
+        for right in ["#version 450", "\n// what it is\n#version 450", "/* a\n b */ /* c */ # version 310 es // 100"] {
+            assert_eq!(check_version(right), Ok(()), "{right}");
+        }
+        for (wrong, line) in [
+            ("", 1),
+            ("\nvoid main() {}", 2),
+            ("// #version 450\nvoid main() {}", 2),
+            ("#version", 1),
+            ("#version 130", 1),
+            ("#define X\n#version 450", 1),
+            ("/*/ #version 450", 1),
+        ] {
+            assert_eq!(check_version(wrong), Err(line), "{wrong}");
+        }
+        assert_eq!(Compiler::new().unwrap().compile("\nint x;"), Err(CompileError::NoVersion(2)));
     }
 
     #[test]

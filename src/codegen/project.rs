@@ -334,6 +334,10 @@ fn compile_failures(
             .iter()
             .map(|m| failure(Step::Compile, m.line.map(|line| (line, line_text(line))), m.text.clone()))
             .collect(),
+        CompileError::NoVersion(line) => vec![VariantFailure {
+            help: Some("begin the template with {{ header() }}, which is #version 450 and the extensions that the variant needs".into()),
+            ..failure(Step::Compile, Some((*line, line_text(*line))), error.to_string())
+        }],
         CompileError::Invalid(_) => vec![failure(Step::Validate, None, error.to_string())],
         CompileError::Internal(_) => vec![failure(Step::Compile, None, error.to_string())],
     }

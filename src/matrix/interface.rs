@@ -70,6 +70,11 @@ impl Layout {
         Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, l)| *l)
     }
 
+    /// As `variants.yaml` spells it.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, layout)| *layout == self).map_or("", |(name, _)| name)
+    }
+
     pub fn is_image(self) -> bool {
         matches!(self, Layout::Tex3dC4 | Layout::Tex2dOc4Ic4)
     }
@@ -143,6 +148,11 @@ pub struct SpecConst {
 /// `[8, 8, 1]` as messages and rows write it: `8x8x1`.
 pub fn local_name(size: [u32; 3]) -> String {
     format!("{}x{}x{}", size[0], size[1], size[2])
+}
+
+/// A variant at a local size as messages and `--only` write it: `VARIANT@8x8x1`.
+pub fn candidate_name(variant: &str, local: [u32; 3]) -> String {
+    format!("{variant}@{}", local_name(local))
 }
 
 /// First id of the declared specialization constants.

@@ -28,7 +28,7 @@ pub use expand::{Expansion, Filtered};
 pub use file::MatrixError;
 pub use interface::{
     Binding, Dtype, GlslType, Grid, GridTerm, Layout, Padding, PushField, Requirements, Role, SpecConst, StaticCounts,
-    local_name,
+    candidate_name, local_name,
 };
 #[cfg(feature = "compile")]
 pub use kernel::{Kernel, Matrix, OpFeatures, Reference};

@@ -68,6 +68,11 @@ impl Bound {
         }
     }
 
+    /// How much the activation stretches the error of what it is given at most.
+    pub fn lipschitz(&self) -> f64 {
+        self.lipschitz
+    }
+
     /// Whether it says nothing: f16 sums from 1023 terms on. The integer families decide there.
     pub fn is_vacuous(&self) -> bool {
         self.relative.is_infinite()

@@ -377,6 +377,11 @@ impl Conv2dShape {
         self.batch * self.c_out * self.h_out * self.w_out
     }
 
+    /// Memory of one set of operands, as the host holds them. Each tensor has less than 2^33 elements, so this fits.
+    pub fn operand_bytes(&self) -> u64 {
+        (self.n_input() as u64 + self.n_weight() as u64 + self.c_out as u64) * size_of::<f32>() as u64
+    }
+
     /// `[N, C, H, W]`
     pub fn input_dims(&self) -> [usize; 4] {
         [self.batch, self.c_in, self.h_in, self.w_in]

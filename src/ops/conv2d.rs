@@ -78,6 +78,15 @@ pub fn exact_hash(shape: &Conv2dShape, operands: &Operands) -> Result<u64, Refer
     Ok(parts.into_iter().fold(Sums::default(), Sums::plus).hash())
 }
 
+/// Memory that [`exact_hash`] takes at least, its operands included.
+pub fn exact_hash_bytes(shape: &Conv2dShape) -> u64 {
+    let blocks = channel_blocks(shape);
+    let largest = blocks.iter().map(|block| block.n_oc as u64).max().unwrap_or(0);
+    let n_at_once = blocks.len().min(rayon::current_num_threads()) as u64;
+    let sums = largest * (shape.h_out * shape.w_out) as u64 * size_of::<f32>() as u64;
+    shape.operand_bytes().saturating_add(sums.saturating_mul(n_at_once))
+}
+
 /// The whole reference in f64.
 pub fn reference(shape: &Conv2dShape, operands: &Operands) -> Result<Vec<Sum>, ReferenceError> {
     check_lengths(shape, operands)?;

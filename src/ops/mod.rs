@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 pub mod bound;
 pub mod case;
+pub mod chain;
 pub mod conv2d;
 pub mod families;
 pub mod hash;

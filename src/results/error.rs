@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::exit;
+
 /// Line and column in a file, both from 1, where they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place(pub Option<(u64, u64)>);
@@ -64,6 +66,10 @@ impl ResultsError {
 
     /// Whether the operating system refused, rather than a file being at fault.
     pub fn is_system(&self) -> bool {
-        matches!(self, Self::Read { .. } | Self::Write { .. })
+        match self {
+            Self::Read { source, .. } => exit::of_reading(source) == exit::SYSTEM,
+            Self::Write { .. } => true,
+            _ => false,
+        }
     }
 }

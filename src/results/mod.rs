@@ -16,6 +16,9 @@ pub mod row;
 /// looked at, but no table learns from them.
 pub const PART: &str = "-part";
 
+/// What stands in place of a kernel's name where several form a chain. No table learns from chains.
+pub const CHAINS: &str = "chains";
+
 /// Whether results of this name are not a whole sweep's.
 pub fn is_part(sweep: &str) -> bool {
     sweep.rsplit_once('@').map_or(sweep, |(stem, _)| stem).ends_with(PART)
@@ -35,7 +38,7 @@ pub use provenance::{I1Agreement, Provenance, Reference, count_verdicts, i1_agre
 pub use readable::readable;
 pub use row::{CandidateKey, Row};
 #[cfg(feature = "compile")]
-pub use save::{Repeat, Saved, Saver, remove};
+pub use save::{Repeat, Saved, Saver, is_sweep_name, part_name, remove};
 #[cfg(feature = "compile")]
 pub use set::{ResultSet, Source, each_row};
 pub use sheet::Header;

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use crate::verify::Verdict;
+use crate::verify::{Kind, Status, Verdict};
 
 /// What results are joined on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -79,6 +79,52 @@ pub struct Row {
 }
 
 impl Row {
+    /// One of which nothing is known and nothing was measured.
+    pub fn blank() -> Row {
+        Row {
+            case: String::new(),
+            case_fields: IndexMap::new(),
+            kernel: String::new(),
+            variant: String::new(),
+            axes: IndexMap::new(),
+            given: String::new(),
+            local: [1; 3],
+            verdict: Verdict::new(Status::Untested, Kind::NotReached, ""),
+            culprit: None,
+            i1_hash: None,
+            rounds: 0,
+            timer: None,
+            operands: None,
+            time_ns: None,
+            time_ns_lo: None,
+            time_ns_hi: None,
+            mad_ns: None,
+            ratio: None,
+            ratio_lo: None,
+            ratio_hi: None,
+            tie: false,
+            holdout: None,
+            gflops: None,
+            gbps: None,
+            roofline: None,
+            replays: 0,
+            distinct: None,
+            deviating: None,
+            deviation_median: None,
+            deviation_max: None,
+            arms: String::new(),
+            err_over_bound: None,
+            registers: None,
+            spills: None,
+            loads_per_fma: None,
+            compile_ms: None,
+            driver_ms: None,
+            spirv_hash: String::new(),
+            stage: String::new(),
+            time_canary: None,
+        }
+    }
+
     pub fn key(&self) -> CandidateKey {
         CandidateKey {
             case: self.case.clone(),

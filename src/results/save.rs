@@ -53,11 +53,21 @@ pub struct Saver {
     n_rows: usize,
 }
 
+/// Whether results can be called so: the name becomes that of files, on any system.
+pub fn is_sweep_name(name: &str) -> bool {
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !name.is_empty() && name.len() <= MAX_NAME_CHARS && !name.starts_with('.') && name.chars().all(safe)
+}
+
 impl Saver {
     /// `header` names all case fields and axes that rows will have, in the order of their columns.
     pub fn begin(folder: &Path, sweep: &str, header: Header, repeat: Repeat) -> Result<Self, ResultsError> {
-        let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-        if sweep.is_empty() || sweep.len() > MAX_NAME_CHARS || sweep.starts_with('.') || !sweep.chars().all(safe) {
+        // A part may bring the number of its name along.
+        let stem = match sweep.rsplit_once('@') {
+            Some((stem, number)) if stem.ends_with(super::PART) && number.parse::<u32>().is_ok() => stem,
+            _ => sweep,
+        };
+        if !is_sweep_name(stem) {
             return Err(ResultsError::SweepName { name: sweep.to_string() });
         }
         fs::create_dir_all(folder).map_err(|e| ResultsError::write(folder, e))?;
@@ -135,6 +145,23 @@ pub fn remove(folder: &Path, name: &str) -> Result<(), ResultsError> {
     Ok(())
 }
 
+/// The name under which a part with so many verdicts is saved: the first that is free, or whose results hold no more.
+pub fn part_name(folder: &Path, part: &str, n_reached: u64) -> String {
+    let holds_more = |name: &str| {
+        let path = folder.join(format!("{name}{YAML}"));
+        match fs::read_to_string(&path) {
+            // What cannot be read may hold anything.
+            Ok(text) => Provenance::from_yaml(&text, &path).map_or(true, |old| {
+                let all: u64 = old.verdicts.values().sum();
+                all - old.verdicts.get("untested(not-reached)").copied().unwrap_or(0).min(all) > n_reached
+            }),
+            Err(e) => e.kind() != std::io::ErrorKind::NotFound,
+        }
+    };
+    let names = std::iter::once(part.to_owned()).chain((2u32..).map(|n| format!("{part}@{n}")));
+    names.into_iter().find(|name| !holds_more(name)).unwrap_or_else(|| part.to_owned())
+}
+
 fn free_name(folder: &Path, sweep: &str) -> String {
     let taken = |name: &str| [CSV, FULL, YAML].iter().any(|suffix| folder.join(format!("{name}{suffix}")).exists());
     if !taken(sweep) {
@@ -199,6 +226,19 @@ mod tests {
         let sources: Vec<String> =
             ResultSet::load(folder.path()).unwrap().sources.into_iter().map(|s| s.name).collect();
         assert_eq!(sources, ["quick", "quick@2", "quick@3"]);
+    }
+
+    #[test]
+    fn a_part_replaces_no_larger_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = |n_reached| part_name(folder.path(), "quick-part", n_reached);
+        assert_eq!(name(1), "quick-part");
+        save(folder.path(), "quick-part", &many(), &provenance(), Repeat::Replace).unwrap();
+        assert_eq!([name(49), name(50), name(51)], ["quick-part@2", "quick-part", "quick-part"]);
+        save(folder.path(), &name(49), &many()[..49], &provenance(), Repeat::Replace).unwrap();
+        assert_eq!([name(49), name(48), name(50)], ["quick-part@2", "quick-part@3", "quick-part"]);
+        fs::write(folder.path().join("quick-part.yaml"), "torn: [").unwrap();
+        assert_eq!(name(100), "quick-part@2");
     }
 
     #[test]

@@ -198,6 +198,16 @@ mod tests {
     }
 
     #[test]
+    fn a_full_set_that_was_cut_short_is_bad_input() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("quick.full.csv.zst");
+        let whole = zstd::encode_all("case,kernel,variant\n".repeat(1000).as_bytes(), 0).unwrap();
+        fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        let error = ResultSet::load(&path).unwrap_err();
+        assert!(!error.is_system(), "{error}");
+    }
+
+    #[test]
     fn what_is_not_there_or_broken_is_said() {
         let folder = tempfile::tempdir().unwrap();
         let says = |path: PathBuf| ResultSet::load(&path).unwrap_err();
@@ -205,7 +215,8 @@ mod tests {
         assert!(matches!(says(folder.path().join("none.csv")), ResultsError::Missing { .. }));
         assert!(matches!(says(folder.path().to_path_buf()), ResultsError::Empty { .. }));
         fs::write(folder.path().join("quick.full.csv.zst"), "no zstd").unwrap();
-        assert!(matches!(says(folder.path().to_path_buf()), ResultsError::Read { .. }));
+        let error = says(folder.path().to_path_buf());
+        assert!(matches!(error, ResultsError::Read { .. }) && !error.is_system(), "{error}");
         fs::remove_file(folder.path().join("quick.full.csv.zst")).unwrap();
         fs::write(folder.path().join("quick.csv"), "case,kernel\n").unwrap();
         fs::write(folder.path().join("quick.yaml"), "schema: [").unwrap();

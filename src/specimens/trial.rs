@@ -2,7 +2,7 @@
 //! as it stands, once for each question. What the verdicts mean for a specimen is decided here.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use crate::codegen::{CodegenError, Project};
 use crate::matrix::{Dtype, Role};
 use crate::ops::case::Conv2dShape;
 use crate::sweep::blame;
+use crate::sweep::lock::Lock;
 use crate::sweep::plan::{self, PlanError};
 use crate::sweep::session::{self, Ending, Options, Outcome, SweepError, Watch, describe_candidate};
 use crate::sweep::supervisor::{Patience, WorkerProgram};
@@ -95,6 +96,8 @@ pub struct Trial {
     twins: HashMap<String, (usize, Vec<String>)>,
     /// The name of the device, once one has answered.
     pub device_name: Option<String>,
+    device_locks: Option<PathBuf>,
+    device_lock: Option<Lock>,
 }
 
 struct Silent;
@@ -130,7 +133,13 @@ impl Trial {
         stop: Arc<AtomicBool>,
     ) -> Result<Trial, TrialError> {
         let copy = Copy::of(project).map_err(TrialError::Copy)?;
-        Ok(Trial { copy, worker, device, stop, twins: HashMap::new(), device_name: None })
+        let twins = HashMap::new();
+        Ok(Trial { copy, worker, device, stop, twins, device_name: None, device_locks: None, device_lock: None })
+    }
+
+    /// Keeps sweeps off the device while specimens are tried on it: `folder` is where the locks of devices lie.
+    pub fn with_device_locks(self, folder: Option<PathBuf>) -> Trial {
+        Trial { device_locks: folder, ..self }
     }
 
     /// Tries a specimen and its twin.
@@ -242,9 +251,13 @@ impl Trial {
             out: out.path().to_path_buf(),
             worker: self.worker.clone(),
             patience: Patience::default(),
+            resume_command: String::new(),
+            device_locks: self.device_locks.clone().filter(|_| self.device_lock.is_none()),
             stop: Arc::clone(&self.stop),
         };
-        let outcome = session::run(bundle, &options, &mut Silent)?;
+        let mut outcome = session::run(bundle, &options, &mut Silent)?;
+        // From the first sweep to the last: nobody else gets the device between two of them.
+        self.device_lock = self.device_lock.take().or(outcome.locks.device.take());
         if outcome.ending != Ending::Complete {
             return Err(TrialError::Ending(outcome.ending));
         }

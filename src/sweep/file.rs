@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 
 use crate::matrix::Scalar;
-use crate::matrix::document::{Content, Document, FileError, Node, Place, display_name};
+use crate::matrix::document::{self, Content, Document, FileError, Node, Place, display_name};
 use crate::matrix::suggestion::{did_you_mean, join_names};
 use crate::ops::case::parse_value;
 use crate::ops::{Case, FIELDS, Fields};
+use crate::results;
 use crate::worker::bundle::Rules;
 
 const SCHEMA: i64 = 1;
+/// So that `-validated-part` and a number still fit what results may be called.
+const MAX_NAME_CHARS: usize = 80;
 /// Fixed, so that two runs of one sweep file ask the same questions; `seed:` in the file changes it.
 const DEFAULT_SEED: u64 = 0x7469_6c65_736d_6974;
 /// Rows of a CSV: more are a slip.
@@ -22,6 +25,10 @@ const MAX_CASES: usize = 100_000;
 pub enum SweepFileError {
     #[error("{path}: cannot read the sweep file: {source}{hint}")]
     Unreadable { path: String, source: std::io::Error, hint: String },
+    #[error(
+        "{path}: the results of a sweep file called {name:?} could not be saved: the name {why} (rename the file, such as to {proposal}.yaml)"
+    )]
+    Name { path: String, name: String, why: String, proposal: String },
     #[error(transparent)]
     #[diagnostic(transparent)]
     Invalid(#[from] Box<FileError>),
@@ -70,14 +77,39 @@ pub fn load(
     project: &Path,
     op_of: impl Fn(&str) -> Result<String, Vec<String>>,
 ) -> Result<SweepFile, SweepFileError> {
+    let (name, document) = read_document(path, project)?;
+    read(&name, document, path.parent().unwrap_or(Path::new(".")), project, op_of)
+}
+
+/// A sweep file's name and what stands in it.
+pub(super) fn read_document(path: &Path, project: &Path) -> Result<(String, Document), SweepFileError> {
     let shown = display_name(path);
+    let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let unreadable = |source: std::io::Error| {
         let hint = if source.kind() == std::io::ErrorKind::NotFound { known_sweeps(project) } else { String::new() };
         SweepFileError::Unreadable { path: shown.clone(), source, hint }
     };
     let text = std::fs::read_to_string(path).map_err(unreadable)?;
-    let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-    parse(&name, &shown, &text, path.parent().unwrap_or(Path::new(".")), project, op_of)
+    check_name(&shown, &name)?;
+    Ok((name, Document::parse(&shown, &text)?))
+}
+
+/// The name of the file names the results: better refused now than after the hours of measuring.
+fn check_name(shown: &str, name: &str) -> Result<(), SweepFileError> {
+    let stem = name.strip_suffix(results::PART).unwrap_or(name);
+    let why = if stem != name {
+        format!("ends in {}, which marks sweeps that are not complete", results::PART)
+    } else if name.chars().count() > MAX_NAME_CHARS {
+        format!("has more than {MAX_NAME_CHARS} characters")
+    } else if !results::is_sweep_name(name) {
+        "may hold ascii letters, digits, `_`, `-` and `.`, the last not first".to_owned()
+    } else {
+        return Ok(());
+    };
+    let fit = |c: char| if results::is_sweep_name(&format!("a{c}")) { c } else { '_' };
+    let proposal: String = stem.trim_start_matches('.').chars().map(fit).take(MAX_NAME_CHARS).collect();
+    let proposal = if proposal.is_empty() { "sweep".to_owned() } else { proposal };
+    Err(SweepFileError::Name { path: shown.to_owned(), name: name.to_owned(), why, proposal })
 }
 
 fn known_sweeps(project: &Path) -> String {
@@ -88,26 +120,17 @@ fn known_sweeps(project: &Path) -> String {
     if names.is_empty() { String::new() } else { format!(" (sweeps here: {})", names.join(", ")) }
 }
 
-/// The same from text; messages call the file `shown`.
-pub fn parse(
+/// The same from what stands in it.
+pub fn read(
     name: &str,
-    shown: &str,
-    text: &str,
+    document: Document,
     folder: &Path,
     project: &Path,
     op_of: impl Fn(&str) -> Result<String, Vec<String>>,
 ) -> Result<SweepFile, SweepFileError> {
-    let document = Document::parse(shown, text)?;
     let keys = ["schema", "kernel", "cases", "given", "candidates", "local", "rounds", "stop", "verify", "tie", "seed"];
     let top = document.fields(&document.root, "the sweep", &keys)?;
-    let schema = top.require("schema")?;
-    match document.scalar(schema, "schema")? {
-        Scalar::Int(SCHEMA) => {}
-        other => {
-            let message = format!("schema is {other}, and this tilesmith reads schema {SCHEMA}");
-            return Err(document.error(schema.place, message).into());
-        }
-    }
+    check_schema(&document, &top)?;
     let kernel_node = top.require("kernel")?;
     let kernel = document.text(kernel_node, "kernel")?;
     let op = op_of(&kernel).map_err(|known| {
@@ -120,17 +143,7 @@ pub fn parse(
     let candidates =
         top.get("candidates").map(|node| read_candidates(&document, node)).transpose()?.unwrap_or_default();
     let local = top.get("local").map(|node| read_local(&document, node)).transpose()?;
-    let seed = match top.get("seed") {
-        None => DEFAULT_SEED,
-        Some(node) => match document.scalar(node, "seed")? {
-            Scalar::Int(value) if *value >= 0 => *value as u64,
-            other => {
-                return Err(document
-                    .error(node.place, format!("seed must be an integer of at least 0, not `{other}`"))
-                    .into());
-            }
-        },
-    };
+    let seed = read_seed(&document, &top)?;
     let rules = read_rules(&document, &top)?;
     Ok(SweepFile {
         name: name.to_owned(),
@@ -143,6 +156,27 @@ pub fn parse(
         seed,
         document: document.clone(),
     })
+}
+
+pub(super) fn check_schema(document: &Document, top: &document::Fields<'_>) -> Result<(), Box<FileError>> {
+    let schema = top.require("schema")?;
+    match document.scalar(schema, "schema")? {
+        Scalar::Int(SCHEMA) => Ok(()),
+        other => {
+            let message = format!("schema is {other}, and this tilesmith reads schema {SCHEMA}");
+            Err(document.error(schema.place, message))
+        }
+    }
+}
+
+pub(super) fn read_seed(document: &Document, top: &document::Fields<'_>) -> Result<u64, Box<FileError>> {
+    match top.get("seed") {
+        None => Ok(DEFAULT_SEED),
+        Some(node) => match document.scalar(node, "seed")? {
+            Scalar::Int(value) if *value >= 0 => Ok(*value as u64),
+            other => Err(document.error(node.place, format!("seed must be an integer of at least 0, not `{other}`"))),
+        },
+    }
 }
 
 fn read_cases(
@@ -323,11 +357,7 @@ fn read_candidates(document: &Document, node: &Node) -> Result<Candidates, Box<F
 fn read_local(document: &Document, node: &Node) -> Result<Vec<[u32; 3]>, Box<FileError>> {
     let mut sizes: Vec<[u32; 3]> = Vec::new();
     for item in document.list(node, "local")? {
-        let list = document.list(item, "a local size")?;
-        let [x, y, z] = list else {
-            return Err(document.error(item.place, format!("a local size has 3 numbers, not {}", list.len())));
-        };
-        let size = [document.integer(x, "x", 1)?, document.integer(y, "y", 1)?, document.integer(z, "z", 1)?];
+        let size = read_local_size(document, item)?;
         if sizes.contains(&size) {
             return Err(document.error(item.place, format!("local size {size:?} stands here a second time")));
         }
@@ -339,10 +369,23 @@ fn read_local(document: &Document, node: &Node) -> Result<Vec<[u32; 3]>, Box<Fil
     Ok(sizes)
 }
 
+pub(super) fn read_local_size(document: &Document, node: &Node) -> Result<[u32; 3], Box<FileError>> {
+    let list = document.list(node, "a local size")?;
+    let [x, y, z] = list else {
+        return Err(document.error(node.place, format!("a local size has 3 numbers, not {}", list.len())));
+    };
+    Ok([document.integer(x, "x", 1)?, document.integer(y, "y", 1)?, document.integer(z, "z", 1)?])
+}
+
 /// Replays of a finalist by default: a fault of p = 0.01 shows in them with a probability of 0.993.
 pub const FINALIST_REPLAYS: u32 = 500;
 
-fn read_rules(document: &Document, top: &crate::matrix::document::Fields<'_>) -> Result<Rules, Box<FileError>> {
+/// Replays in the admission of a candidate: they run in one submission, beside other checks.
+const MAX_REPLAYS: u32 = 128;
+/// A fault of 1 in 10,000 shows in these with a probability of 0.99995; they are one order, which an end of the sweep loses.
+const MAX_FINALIST_REPLAYS: u32 = 100_000;
+
+pub(super) fn read_rules(document: &Document, top: &document::Fields<'_>) -> Result<Rules, Box<FileError>> {
     let mut rules = Rules {
         min_rounds: 5,
         max_rounds: 15,
@@ -402,6 +445,15 @@ fn read_rules(document: &Document, top: &crate::matrix::document::Fields<'_>) ->
         // Two operand sets alternate, so one replay would test half.
         integer(fields.get("replays"), "replays", 2, &mut rules.replays)?;
         integer(fields.get("finalist_replays"), "finalist_replays", 2, &mut rules.finalist_replays)?;
+        for (key, replays, max) in [
+            ("replays", rules.replays, MAX_REPLAYS),
+            ("finalist_replays", rules.finalist_replays, MAX_FINALIST_REPLAYS),
+        ] {
+            if replays > max {
+                let place = fields.get(key).unwrap_or(node).place;
+                return Err(document.error(place, format!("{key} is {replays} (allowed: 2 to {max})")));
+            }
+        }
         integer(fields.get("max_finalists"), "max_finalists", 1, &mut rules.max_finalists)?;
     }
     if let Some(node) = top.get("tie") {
@@ -455,7 +507,7 @@ mod tests {
         let op_of = |kernel: &str| {
             if kernel == "conv2d_pw" { Ok("conv2d".to_owned()) } else { Err(vec!["conv2d_pw".to_owned()]) }
         };
-        parse("t", "t.yaml", text, Path::new("."), Path::new("."), op_of)
+        read("t", Document::parse("t.yaml", text)?, Path::new("."), Path::new("."), op_of)
     }
 
     const HEAD: &str = "schema: 1\nkernel: conv2d_pw\ncases: [{c_in: 8, c_out: 4, h: 2, w: 3}]\n";
@@ -487,6 +539,37 @@ mod tests {
         assert_eq!(file.candidates.cover_max.unwrap().0, 9);
         assert_eq!(file.candidates.keep.unwrap().0, "bounds != 'guarded'");
         assert_eq!(file.cases[0].case.id, "8-4-2x3");
+    }
+
+    #[test]
+    fn more_replays_than_one_order_can_bear_are_refused() {
+        let says =
+            |rules: &str| parse_text(&format!("{HEAD}verify: {{{rules}}}\n")).map(|_| ()).map_err(|e| e.to_string());
+        assert_eq!(says("replays: 128, finalist_replays: 100000"), Ok(()));
+        let error = says("finalist_replays: 10000000").unwrap_err();
+        assert!(error.contains("finalist_replays is 10000000 (allowed: 2 to 100000)"), "{error}");
+        assert!(says("replays: 129").unwrap_err().contains("replays is 129 (allowed: 2 to 128)"));
+    }
+
+    #[test]
+    fn a_name_that_results_cannot_have_is_refused_with_one_that_they_can() {
+        let proposal = |name: &str| match check_name("sweeps/x.yaml", name) {
+            Err(SweepFileError::Name { proposal, .. }) => proposal,
+            other => panic!("{name}: {other:?}"),
+        };
+        assert_eq!(proposal("my sweep ä"), "my_sweep__");
+        assert_eq!(proposal("quick-part"), "quick");
+        assert_eq!(proposal("a@2"), "a_2");
+        assert_eq!(proposal(".yaml"), "yaml");
+        assert_eq!(proposal(&"x".repeat(81)), "x".repeat(80));
+        assert_eq!(proposal(""), "sweep");
+        assert!(["quick", "pw57.v2", "a-b_c"].iter().all(|name| check_name("x", name).is_ok()));
+        // It comes before the file's own faults: what is in it does not matter.
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("two words.yaml");
+        std::fs::write(&path, "schema: 1").unwrap();
+        let error = load(&path, dir.path(), |_| Err(vec![])).unwrap_err().to_string();
+        assert!(error.contains("two words") && error.contains("two_words.yaml"), "{error}");
     }
 
     #[test]

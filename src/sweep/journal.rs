@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gpu::Capabilities;
 use crate::verify::Verdict;
-use crate::worker::protocol::{Block, Replayed, Sample, Verified};
+use crate::worker::protocol::{Block, Chained, Replayed, Sample, Verified};
 
 /// Raised whenever a line changes its meaning.
 pub const JOURNAL_SCHEMA: u32 = 2;
@@ -43,6 +43,8 @@ pub enum During {
     Verify,
     Time,
     Replay,
+    /// `case` is then the index of a chain.
+    Chain,
 }
 
 /// What a sample came to: candidate, nanoseconds, batch, output right, doubt.
@@ -70,6 +72,8 @@ pub enum Entry {
     Block(usize, u64, [f64; 2], [f64; 2], bool, Vec<SampleLine>),
     #[serde(rename = "r")]
     Replayed(Replayed),
+    #[serde(rename = "c")]
+    Chained(Box<Chained>),
     #[serde(rename = "d")]
     Died { case: usize, candidate: Option<usize>, during: During, death: Death, detail: String },
     /// Nanoseconds of an order on the device, in compilers, and in all.
@@ -183,6 +187,18 @@ pub enum JournalError {
     Mismatch { path: PathBuf, what: &'static str, journal: String, here: String },
 }
 
+/// A line in the middle of a journal that says nothing.
+#[derive(Debug)]
+pub struct Damage {
+    /// From 1.
+    pub line: usize,
+    /// Lines that were left out, the bad one among them.
+    pub n_lost: usize,
+    pub source: serde_json::Error,
+    /// Where the journal lies as it was.
+    pub original: PathBuf,
+}
+
 /// An open journal; each entry is in the file when [`Journal::append`] returns.
 #[derive(Debug)]
 pub struct Journal {
@@ -195,7 +211,8 @@ impl Journal {
         &self.path
     }
 
-    /// Starts a journal at `path`; one that lies there is moved aside as `.old` unless `discard`. Gives back where it went.
+    /// Starts a journal at `path`; one that lies there is moved aside as `.old-1`, `.old-2` and so
+    /// on, unless `discard`. Gives back where it went.
     pub fn create(path: &Path, header: &Header, discard: bool) -> Result<(Journal, Option<PathBuf>), JournalError> {
         let failed = |source| JournalError::Write { path: path.to_path_buf(), source };
         if let Some(dir) = path.parent() {
@@ -203,10 +220,7 @@ impl Journal {
         }
         let mut moved = None;
         if path.exists() && !discard {
-            let mut aside = path.as_os_str().to_owned();
-            aside.push(".old");
-            std::fs::rename(path, &aside).map_err(failed)?;
-            moved = Some(PathBuf::from(aside));
+            moved = Some(move_aside(path).map_err(failed)?);
         }
         let file = File::create(path).map_err(failed)?;
         let mut journal = Journal { path: path.to_path_buf(), file };
@@ -215,14 +229,20 @@ impl Journal {
     }
 
     /// Opens a journal to go on from it, and hands each of its entries to `each`. A torn last line, left by a kill or a full
-    /// disk, is cut off.
-    pub fn resume(path: &Path, here: &Header, mut each: impl FnMut(&Entry)) -> Result<Journal, JournalError> {
+    /// disk, is cut off. So is what follows a bad line in the middle, as entries build on those before them; the whole of it is
+    /// then copied aside first.
+    pub fn resume(
+        path: &Path,
+        here: &Header,
+        mut each: impl FnMut(&Entry),
+    ) -> Result<(Journal, Option<Damage>), JournalError> {
         let read = |source| JournalError::Read { path: path.to_path_buf(), source };
         let file = File::options().read(true).write(true).open(path).map_err(read)?;
         let mut reader = BufReader::new(file);
         let mut line = Vec::new();
         let mut n_lines = 0;
         let mut good_bytes = 0u64;
+        let mut damage = None;
         loop {
             line.clear();
             let n_bytes = reader.read_until(b'\n', &mut line).map_err(read)?;
@@ -235,7 +255,17 @@ impl Journal {
                 let header: Header = serde_json::from_slice(&line).map_err(bad)?;
                 header.check(path, here)?;
             } else {
-                each(&serde_json::from_slice(&line).map_err(bad)?);
+                match serde_json::from_slice(&line) {
+                    Ok(entry) => each(&entry),
+                    Err(source) => {
+                        let mut n_lost = 1;
+                        while reader.skip_until(b'\n').map_err(read)? > 0 {
+                            n_lost += 1;
+                        }
+                        damage = Some((n_lines, n_lost, source));
+                        break;
+                    }
+                }
             }
             good_bytes += n_bytes as u64;
         }
@@ -244,9 +274,25 @@ impl Journal {
         }
         let mut file = reader.into_inner();
         let failed = |source| JournalError::Write { path: path.to_path_buf(), source };
+        let damage = match damage {
+            Some((line, n_lost, source)) => {
+                let original = free_aside(path);
+                std::fs::copy(path, &original).map_err(failed)?;
+                Some(Damage { line, n_lost, source, original })
+            }
+            None => None,
+        };
         file.set_len(good_bytes).map_err(failed)?;
         file.seek(std::io::SeekFrom::Start(good_bytes)).map_err(failed)?;
-        Ok(Journal { path: path.to_path_buf(), file })
+        Ok((Journal { path: path.to_path_buf(), file }, damage))
+    }
+
+    /// Whether a journal of this very sweep lies at `path`.
+    pub fn belongs(path: &Path, here: &Header) -> bool {
+        let mut line = Vec::new();
+        let read = File::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut line));
+        let header = read.ok().and_then(|_| serde_json::from_slice::<Header>(&line).ok());
+        header.is_some_and(|header| header.check(path, here).is_ok())
     }
 
     pub fn append(&mut self, entry: &Entry) -> Result<(), JournalError> {
@@ -260,6 +306,30 @@ impl Journal {
         line.push(b'\n');
         self.file.write_all(&line).map_err(failed)
     }
+}
+
+/// Where the journal of a complete sweep lies.
+pub fn done_path(path: &Path) -> PathBuf {
+    let mut done = path.as_os_str().to_owned();
+    done.push(".done");
+    PathBuf::from(done)
+}
+
+/// Under the first number that is free: what was moved before stays.
+pub fn move_aside(path: &Path) -> std::io::Result<PathBuf> {
+    let aside = free_aside(path);
+    std::fs::rename(path, &aside)?;
+    Ok(aside)
+}
+
+/// Where a journal would be moved to.
+pub fn free_aside(path: &Path) -> PathBuf {
+    let numbered = |n: u32| {
+        let mut aside = path.as_os_str().to_owned();
+        aside.push(format!(".old-{n}"));
+        PathBuf::from(aside)
+    };
+    (1..).map(numbered).find(|aside| !aside.exists()).unwrap_or_else(|| numbered(u32::MAX))
 }
 
 impl Header {
@@ -339,7 +409,8 @@ mod tests {
         std::fs::write(&path, [whole.as_slice(), b"{\"v\":[1,2,nul"].concat()).unwrap();
 
         let mut seen = Vec::new();
-        let mut journal = Journal::resume(&path, &header(), |e| seen.push(e.clone())).unwrap();
+        let (mut journal, damage) = Journal::resume(&path, &header(), |e| seen.push(e.clone())).unwrap();
+        assert!(damage.is_none());
         assert_eq!(seen, entries());
         journal.append(&Entry::Started(9)).unwrap();
         let mut seen = 0;
@@ -368,6 +439,8 @@ mod tests {
         Journal::create(&path, &header(), false).unwrap().0.append(&Entry::Started(7)).unwrap();
         let (_, moved) = Journal::create(&path, &header(), false).unwrap();
         let moved = moved.unwrap();
+        let (_, second) = Journal::create(&path, &header(), false).unwrap();
+        assert_ne!(second.unwrap(), moved);
         assert!(std::fs::read_to_string(&moved).unwrap().contains("{\"s\":7}"));
         assert_eq!(Journal::create(&path, &header(), true).unwrap().1, None);
     }
@@ -388,13 +461,21 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_line_in_the_middle_is_an_error() {
+    fn a_damaged_line_in_the_middle_keeps_what_came_before_and_the_original() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("j.jsonl");
         Journal::create(&path, &header(), false).unwrap();
-        let whole = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, format!("{whole}oops\n{{\"s\":1}}\n")).unwrap();
-        let message = Journal::resume(&path, &header(), |_| ()).unwrap_err().to_string();
-        assert!(message.contains(":2:"), "{message}");
+        let good = std::fs::read_to_string(&path).unwrap() + "{\"s\":1}\n";
+        let damaged = format!("{good}oops\n{{\"s\":2}}\n{{\"s\":3");
+        std::fs::write(&path, &damaged).unwrap();
+        let mut seen = Vec::new();
+        let (_, damage) = Journal::resume(&path, &header(), |e| seen.push(e.clone())).unwrap();
+        let damage = damage.unwrap();
+        assert_eq!((seen, damage.line, damage.n_lost), (vec![Entry::Started(1)], 3, 3));
+        assert_eq!(std::fs::read_to_string(&damage.original).unwrap(), damaged);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), good);
+        // A header that says nothing leaves nothing to go on from.
+        std::fs::write(&path, "oops\n{\"s\":1}\n").unwrap();
+        assert!(Journal::resume(&path, &header(), |_| ()).unwrap_err().to_string().contains(":1:"));
     }
 }

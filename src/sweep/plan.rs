@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use indexmap::{IndexMap, IndexSet};
 use rayon::prelude::*;
 
-use super::file::{self, SweepFile, SweepFileError};
+use super::file::{self, FileCase, SweepFile, SweepFileError};
 use super::references::{ReferenceCache, ReferencesError};
+use super::{chain_file, chain_plan};
 use crate::codegen::reflection::{Reflection, ReflectionError};
 use crate::codegen::{self, CodegenError, Module, Progress, Project};
 use crate::matrix::cover::cover_pairs;
@@ -19,9 +20,6 @@ use crate::ops::{self, Case, CaseError, FEATURES};
 use crate::worker::bundle::{
     Bundle, BundleError, BundledVariant, Candidate, GivenClass, Harness, MANIFEST_SCHEMA, Manifest, SweepCase,
 };
-
-/// Folder of a project's own bundles; not committed.
-pub const BUNDLE_DIR: &str = ".tilesmith/bundle";
 
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum PlanError {
@@ -44,6 +42,8 @@ pub enum PlanError {
     Reflection(#[from] ReflectionError),
     #[error(transparent)]
     References(#[from] ReferencesError),
+    #[error("{at}: {source}")]
+    Memory { at: String, source: Box<ReferencesError> },
     #[error(transparent)]
     Bundle(#[from] BundleError),
 }
@@ -57,7 +57,11 @@ impl From<Box<FileError>> for PlanError {
 impl PlanError {
     pub fn exit_code(&self) -> i32 {
         match self {
-            PlanError::Bundle(BundleError::Write { .. }) | PlanError::Harness(_) => crate::exit::SYSTEM,
+            PlanError::Bundle(error) => error.exit_code(),
+            PlanError::Harness(_) | PlanError::Memory { .. } => crate::exit::SYSTEM,
+            PlanError::File(SweepFileError::Unreadable { source, .. } | SweepFileError::Csv { source, .. }) => {
+                crate::exit::of_reading(source)
+            }
             _ => crate::exit::INPUT,
         }
     }
@@ -237,18 +241,40 @@ pub fn accepted_cases(file: &SweepFile, kernel: &Kernel, tile_px: u32) -> Result
     Ok(cases)
 }
 
-/// Fills the expected hashes in, in parallel over all cases.
-fn expect(cases: &mut [SweepCase], seed: u64, cache: &ReferenceCache) -> Result<(), ReferencesError> {
-    cases.par_iter_mut().try_for_each(|sweep_case| {
+/// Cases whose references take more memory than this are made one after another, each on all cores.
+const LARGE_BYTES: u64 = 256 << 20;
+
+/// Which cases are large, in their order. None is larger than this machine.
+fn large(cases: &[SweepCase], file: &SweepFile, cache: &ReferenceCache) -> Result<Vec<bool>, PlanError> {
+    let is_large = |(sweep_case, file_case): (&SweepCase, &FileCase)| {
+        let needed_bytes = cache.needed_bytes(&sweep_case.case, file.seed).map_err(Box::new);
+        Ok(needed_bytes.map_err(|source| PlanError::Memory { at: file_case.at.clone(), source })? > LARGE_BYTES)
+    };
+    cases.iter().zip(&file.cases).map(is_large).collect()
+}
+
+/// Fills the expected hashes in, in parallel over all cases but the large ones.
+fn expect(
+    cases: &mut [SweepCase],
+    is_large: &[bool],
+    seed: u64,
+    cache: &ReferenceCache,
+) -> Result<(), ReferencesError> {
+    let fill = |sweep_case: &mut SweepCase| {
         let all: Vec<&Case> = std::iter::once(&sweep_case.case).chain(&sweep_case.probes).collect();
         sweep_case.expected_i1 =
             all.into_par_iter().map(|case| cache.expected_i1(case, seed)).collect::<Result<_, _>>()?;
         Ok(())
-    })
+    };
+    cases.iter_mut().zip(is_large).filter(|(_, is_large)| **is_large).try_for_each(|(case, _)| fill(case))?;
+    cases.par_iter_mut().zip(is_large).filter(|(_, is_large)| !**is_large).try_for_each(|(case, _)| fill(case))
 }
 
-/// Makes the plan of one sweep file.
+/// Makes the plan of one sweep file, of cases or of chains.
 pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, PlanError> {
+    if let Some(file) = chain_file::load(path, project.dir(), project.kernels())? {
+        return chain_plan::plan(project, &file, progress);
+    }
     let file = read_file(project, path)?;
     let kernel = project.kernel(&file.kernel.0)?;
     let expansion = project.expand(kernel)?;
@@ -256,20 +282,16 @@ pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, 
     let used: Vec<&Variant> = selection.variants.iter().map(|&v| &expansion.variants[v]).collect();
     // What a person can get wrong comes before the minutes of compiling.
     let mut cases = accepted_cases(&file, kernel, tile_px_max(&used))?;
+    let cache = ReferenceCache::of_user()?;
+    let is_large = large(&cases, &file, &cache)?;
     let modules = project.compile(&used, progress)?;
     let harness = codegen::harness::compile()?;
-    expect(&mut cases, file.seed, &ReferenceCache::of_user()?)?;
+    expect(&mut cases, &is_large, file.seed, &cache)?;
 
-    let n_compiled = modules.iter().filter(|m| !m.from_cache).count();
     let position: std::collections::HashMap<usize, usize> =
         selection.variants.iter().enumerate().map(|(at, &v)| (v, at)).collect();
     let candidate = |&(v, local): &(usize, [u32; 3])| {
-        let module = &modules[position[&v]];
-        // Arrays may be sized by the local size.
-        let shared_bytes = match module.requirements.shared_bytes {
-            0 => 0,
-            _ => Reflection::read_at(&module.spirv_bytes, local)?.shared_bytes,
-        };
+        let shared_bytes = shared_bytes(&modules[position[&v]], local)?;
         Ok(Candidate { variant: position[&v], local, shared_bytes })
     };
     let candidates = selection.candidates.iter().map(candidate).collect::<Result<_, ReflectionError>>()?;
@@ -278,13 +300,6 @@ pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, 
         values,
         reference,
         incumbents: IndexMap::new(),
-    };
-    let bundled = |(variant, module): (&&Variant, &Module)| BundledVariant {
-        variant: (*variant).clone(),
-        spirv_hash: module.spirv_hash.clone(),
-        requirements: module.requirements.clone(),
-        counts: module.counts.clone(),
-        compile_ms: module.compile_ms,
     };
     let manifest = Manifest {
         schema: MANIFEST_SCHEMA,
@@ -295,30 +310,60 @@ pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, 
         push: kernel.push.clone(),
         spec: kernel.spec.clone(),
         shrink: kernel.shrink,
-        variants: used.iter().zip(&modules).map(bundled).collect(),
+        variants: bundled(&used, &modules),
         candidates,
         given: selection.classes.into_iter().map(class).collect(),
         cases,
+        chains: Vec::new(),
         rules: file.rules.clone(),
         seed: file.seed,
-        harness: Harness {
-            inspect: harness.inspect.spirv_hash.clone(),
-            canary_arithmetic: harness.canary_arithmetic.spirv_hash.clone(),
-            canary_bandwidth: harness.canary_bandwidth.spirv_hash.clone(),
-            dirty_shared: harness.dirty_shared.spirv_hash.clone(),
-        },
+        harness: harness_hashes(&harness),
         compiler: codegen::compiler_version(),
         target_env: codegen::TARGET_ENV.to_owned(),
         matrix_hash: project.matrix_hash(),
     };
-    let mut spirv: IndexMap<String, Vec<u8>> = modules.into_iter().map(|m| (m.spirv_hash, m.spirv_bytes)).collect();
-    for module in harness.modules() {
-        spirv.insert(module.spirv_hash.clone(), module.spirv_bytes.clone());
+    Ok(Plan::new(manifest, modules, &harness))
+}
+
+/// Shared memory of a workgroup. Arrays may be sized by the local size.
+pub(super) fn shared_bytes(module: &Module, local: [u32; 3]) -> Result<u32, ReflectionError> {
+    match module.requirements.shared_bytes {
+        0 => Ok(0),
+        _ => Ok(Reflection::read_at(&module.spirv_bytes, local)?.shared_bytes),
     }
-    Ok(Plan { manifest, spirv, n_compiled })
+}
+
+/// Variants with what is known of their modules.
+pub(super) fn bundled(variants: &[&Variant], modules: &[Module]) -> Vec<BundledVariant> {
+    let one = |(variant, module): (&&Variant, &Module)| BundledVariant {
+        variant: (*variant).clone(),
+        spirv_hash: module.spirv_hash.clone(),
+        requirements: module.requirements.clone(),
+        counts: module.counts.clone(),
+        compile_ms: module.compile_ms,
+    };
+    variants.iter().zip(modules).map(one).collect()
+}
+
+pub(super) fn harness_hashes(harness: &codegen::harness::Harness) -> Harness {
+    Harness {
+        inspect: harness.inspect.spirv_hash.clone(),
+        canary_arithmetic: harness.canary_arithmetic.spirv_hash.clone(),
+        canary_bandwidth: harness.canary_bandwidth.spirv_hash.clone(),
+        dirty_shared: harness.dirty_shared.spirv_hash.clone(),
+    }
 }
 
 impl Plan {
+    pub(super) fn new(manifest: Manifest, modules: Vec<Module>, harness: &codegen::harness::Harness) -> Plan {
+        let n_compiled = modules.iter().filter(|m| !m.from_cache).count();
+        let mut spirv: IndexMap<String, Vec<u8>> = modules.into_iter().map(|m| (m.spirv_hash, m.spirv_bytes)).collect();
+        for module in harness.modules() {
+            spirv.insert(module.spirv_hash.clone(), module.spirv_bytes.clone());
+        }
+        Plan { manifest, spirv, n_compiled }
+    }
+
     pub fn save(self, dir: &Path) -> Result<Bundle, BundleError> {
         let files = self.spirv.iter().map(|(hash, bytes)| (hash.as_str(), bytes.as_slice()));
         Bundle::save(dir, self.manifest, files)

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::journal::{Entry, Header};
 use super::session::{Watch, describe_candidate};
 use super::state::{State, Step};
+use crate::notice::notice;
 use crate::verify::Status;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -69,6 +70,10 @@ impl Progress {
     /// replays of finalists.
     fn eta(&self, state: &State) -> Option<Duration> {
         let (began, n_before, n_done, n_all) = match self.replays_began {
+            _ if !state.chains.is_empty() => {
+                let (n_done, n_all) = state.chains.n_done();
+                (self.began, self.n_done_at_start, n_done, n_all)
+            }
             Some((began, n_before)) => {
                 let (n_done, n_all) = state.n_replayed();
                 (began, n_before, n_done, n_all)
@@ -84,7 +89,10 @@ impl Progress {
 
     fn message(&self, state: &State) -> String {
         let [admitted, rejected, unstable, other] = self.counts;
-        let mut text = if self.replays_began.is_some() {
+        let mut text = if !state.chains.is_empty() {
+            let (n_done, n_all) = state.chains.n_done();
+            format!("{n_done}/{n_all} rounds of {} chains, {}", state.chains.len(), self.phase)
+        } else if self.replays_began.is_some() {
             let (n_done, n_all) = state.n_replayed();
             format!("{n_done}/{n_all} finalists' replays, {}", self.phase)
         } else {
@@ -99,7 +107,7 @@ impl Progress {
         };
         if let Some(eta) = self.eta(state) {
             text += &format!(", about {} left", duration_s(eta.as_secs_f64()));
-            if self.replays_began.is_none() {
+            if self.replays_began.is_none() && state.chains.is_empty() {
                 text += " and the finalists' replays";
             }
         }
@@ -109,13 +117,18 @@ impl Progress {
     fn show(&mut self, state: &State) {
         let message = self.message(state);
         if let Some(bar) = &self.bar {
-            let (n_done, n_all) =
-                if self.replays_began.is_some() { state.n_replayed() } else { (self.n_done, self.n_all) };
+            let (n_done, n_all) = if !state.chains.is_empty() {
+                state.chains.n_done()
+            } else if self.replays_began.is_some() {
+                state.n_replayed()
+            } else {
+                (self.n_done, self.n_all)
+            };
             bar.set_length(n_all as u64);
             bar.set_position(n_done as u64);
             bar.set_message(message);
         } else if self.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY) {
-            eprintln!("[{}] {message}", duration_s(self.began.elapsed().as_secs_f64()));
+            notice(format_args!("[{}] {message}", duration_s(self.began.elapsed().as_secs_f64())));
             self.last_line = Some(Instant::now());
         }
     }
@@ -138,10 +151,10 @@ impl Watch for Progress {
             header.device.driver_info,
             manifest.candidates.len(),
             manifest.variants.len(),
-            manifest.cases.len(),
+            manifest.cases.len() + manifest.chains.len(),
             header.timer
         ));
-        (self.n_done, self.n_all) = state.n_verified();
+        (self.n_done, self.n_all) = if state.chains.is_empty() { state.n_verified() } else { state.chains.n_done() };
         self.n_done_at_start = self.n_done;
         self.began = Instant::now();
         for case in 0..state.records.n_cases() {
@@ -170,6 +183,7 @@ impl Watch for Progress {
                 self.replays_began.get_or_insert_with(|| (Instant::now(), state.n_replayed().0));
                 format!("{} on {id}", describe_candidate(state, *candidate))
             }
+            Step::Chain { chain, .. } => state.manifest.chains.get(*chain).map_or(String::new(), |c| c.id.clone()),
             Step::Finished | Step::GiveUp(_) => String::new(),
         };
         self.show(state);
@@ -194,8 +208,8 @@ impl Watch for Progress {
 
     fn note(&mut self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{text}")),
-            None => eprintln!("{text}"),
+            Some(bar) => bar.suspend(|| notice(text)),
+            None => notice(text),
         }
     }
 }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::beside;
 use crate::codegen::cache::Cache;
 use crate::content_hash::short_hash;
+use crate::host_memory::{available_bytes, in_words};
 use crate::matrix::Dtype;
 use crate::ops::case::Conv2dShape;
-use crate::ops::conv2d::{ReferenceError, exact_hash};
+use crate::ops::conv2d::{ReferenceError, exact_hash, exact_hash_bytes};
 use crate::ops::families::operands;
 use crate::ops::{Case, CaseError, Family, OperandSet, hash};
 
@@ -18,6 +19,11 @@ pub enum ReferencesError {
     Case { id: String, source: CaseError },
     #[error("case {id}: {source}")]
     Reference { id: String, source: ReferenceError },
+    #[error(
+        "case {id} needs {} of memory for its reference, and this machine has {} (make it smaller, or plan the sweep with `tilesmith bundle` on a larger machine)",
+        in_words(*needed_bytes), in_words(*available_bytes)
+    )]
+    Memory { id: String, needed_bytes: u64, available_bytes: u64 },
 }
 
 /// Hashes by case, seed and the reference's own behaviour.
@@ -55,11 +61,30 @@ impl ReferenceCache {
         Ok(ReferenceCache { folder, fingerprint: short_hash(answers.as_bytes()) })
     }
 
-    /// The canonical I1 hashes of operand sets A and B, as printed.
-    pub fn expected_i1(&self, case: &Case, seed: u64) -> Result<[String; 2], ReferencesError> {
+    fn path(&self, case: &Case, seed: u64) -> Option<PathBuf> {
         let fields: Vec<String> = case.without_activation().fields.0.iter().map(|(k, v)| format!("{k}={v}")).collect();
         let key = short_hash(format!("{} {} {seed} {}", self.fingerprint, case.op, fields.join(" ")).as_bytes());
-        let path = self.folder.as_ref().map(|folder| folder.join(&key));
+        self.folder.as_ref().map(|folder| folder.join(&key))
+    }
+
+    /// Memory that the answer takes, none where it is known; an error where this machine has less.
+    pub fn needed_bytes(&self, case: &Case, seed: u64) -> Result<u64, ReferencesError> {
+        if self.path(case, seed).as_deref().and_then(read).is_some() {
+            return Ok(0);
+        }
+        let shape = Conv2dShape::of(case).map_err(|source| ReferencesError::Case { id: case.id.clone(), source })?;
+        let needed_bytes = exact_hash_bytes(&shape);
+        match available_bytes() {
+            Some(available_bytes) if needed_bytes > available_bytes => {
+                Err(ReferencesError::Memory { id: case.id.clone(), needed_bytes, available_bytes })
+            }
+            _ => Ok(needed_bytes),
+        }
+    }
+
+    /// The canonical I1 hashes of operand sets A and B, as printed.
+    pub fn expected_i1(&self, case: &Case, seed: u64) -> Result<[String; 2], ReferencesError> {
+        let path = self.path(case, seed);
         if let Some(found) = path.as_deref().and_then(read) {
             return Ok(found);
         }

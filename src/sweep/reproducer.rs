@@ -13,7 +13,7 @@ use super::session::{self, Ending, Options, Outcome, SweepError, Watch};
 use super::sibling::siblings;
 use super::state::{ELSEWHERE, State};
 use crate::beside;
-use crate::matrix::{Variant, local_name};
+use crate::matrix::{self, Variant};
 use crate::results::device_folder;
 use crate::verify::{Status, Verdict};
 use crate::worker::bundle::{Bundle, BundleError, Manifest};
@@ -127,7 +127,7 @@ fn is_bad(status: Status) -> bool {
 
 fn candidate_name(manifest: &Manifest, candidate: usize) -> String {
     let c = &manifest.candidates[candidate];
-    format!("{}@{}", manifest.variants[c.variant].variant.name, local_name(c.local))
+    matrix::candidate_name(&manifest.variants[c.variant].variant.name, c.local)
 }
 
 impl Reproducer {

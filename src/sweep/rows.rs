@@ -25,24 +25,44 @@ use crate::verify::replays::arms_text;
 pub fn save(outcome: &Outcome, repeat: Repeat) -> Result<Saved, ResultsError> {
     let state = &outcome.state;
     // One case at a time: all rows of pw57 together would be a gigabyte.
-    let header = Header::of(&case_rows(state, &outcome.header.timer, 0));
+    let of_chains = state.chains.rows(&state.manifest, &outcome.header.timer);
+    let mut header = Header::of(&of_chains);
+    if state.records.n_cases() > 0 {
+        header = Header::of(&case_rows(state, &outcome.header.timer, 0));
+    }
     // What is not complete stands beside what is, and never in its place.
     let sweep = &state.manifest.sweep;
     let is_part = !matches!(outcome.ending, Ending::Complete) && !results::is_part(sweep);
     let name = if is_part { format!("{sweep}{}", results::PART) } else { sweep.clone() };
-    // Parts replace each other: there is one journal to go on from.
-    let repeat = if results::is_part(&name) { Repeat::Replace } else { repeat };
+    // A part replaces one that holds no more; a whole sweep is replaced unless a person asks otherwise.
+    let (name, repeat) = if results::is_part(&name) {
+        (results::part_name(&outcome.folder, &name, n_reached(state)), Repeat::Replace)
+    } else {
+        (name, repeat)
+    };
     let mut saver = Saver::begin(&outcome.folder, &name, header, repeat)?;
     for case in 0..state.records.n_cases() {
         case_rows(state, &outcome.header.timer, case).iter().try_for_each(|row| saver.push(row))?;
     }
+    of_chains.iter().try_for_each(|row| saver.push(row))?;
     let saved = saver.finish(&provenance(outcome), &facts(state))?;
     // What earlier sittings had saved of this sweep is in the whole of it.
     let is_resumed = outcome.total_wall_s > outcome.wall.as_secs_f64();
     if is_resumed && !results::is_part(&name) {
-        results::remove(&outcome.folder, &format!("{sweep}{}", results::PART))?;
+        let part = format!("{sweep}{}", results::PART);
+        if results::part_name(&outcome.folder, &part, n_reached(state)) == part {
+            results::remove(&outcome.folder, &part)?;
+        }
     }
     Ok(saved)
+}
+
+/// Candidates on cases that have a verdict.
+fn n_reached(state: &State) -> u64 {
+    let records = &state.records;
+    let is_reached = |at: &(usize, usize)| records.get(at.0, at.1).status.is_some();
+    let all = (0..records.n_cases()).flat_map(|case| (0..records.n_candidates()).map(move |c| (case, c)));
+    all.filter(is_reached).count() as u64
 }
 
 /// The rows of one case, one for each candidate, in the order of the manifest.

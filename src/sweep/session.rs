@@ -7,7 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::applicability;
-use super::journal::{Death, During, Entry, Header, JOURNAL_SCHEMA, Journal, JournalError};
+use super::chains;
+use super::journal::{
+    Damage, Death, During, Entry, Header, JOURNAL_SCHEMA, Journal, JournalError, done_path, free_aside,
+};
+use super::lock::{Lock, LockError, device_lock_name};
 use super::state::{State, Step};
 use super::supervisor::{Heard, Hello, Patience, Worker, WorkerError, WorkerProgram};
 use crate::exit;
@@ -34,6 +38,10 @@ pub struct Options {
     pub out: PathBuf,
     pub worker: WorkerProgram,
     pub patience: Patience,
+    /// What a person types to go on from a journal.
+    pub resume_command: String,
+    /// Where the locks of devices lie; `None` takes none.
+    pub device_locks: Option<PathBuf>,
     /// Set from outside (Ctrl-C) to end after the event in flight.
     pub stop: Arc<AtomicBool>,
 }
@@ -74,6 +82,17 @@ pub struct Outcome {
     pub wall: Duration,
     /// Of all sittings.
     pub total_wall_s: f64,
+    /// It was so before this sitting, which did nothing.
+    pub was_complete: bool,
+    /// Nobody else writes the results while these are held.
+    pub locks: Locks,
+}
+
+/// What a sweep holds against others; `None` where the file system has no locks.
+#[derive(Debug)]
+pub struct Locks {
+    pub sweep: Option<Lock>,
+    pub device: Option<Lock>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +101,8 @@ pub enum SweepError {
     Worker(#[from] WorkerError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error("{held}; {advice}")]
+    Busy { held: LockError, advice: &'static str },
     #[error("a fresh worker came up on {found}, the sweep began on {began} (select one with --device)")]
     OtherDevice { began: String, found: String },
     #[error("the worker stopped: {message} (what was measured is in {journal}; `tilesmith sweep --resume` goes on)")]
@@ -100,8 +121,10 @@ impl SweepError {
             SweepError::Worker(WorkerError::Fatal { kind, .. }) | SweepError::Stopped { kind, .. } => of_kind(kind),
             SweepError::Worker(WorkerError::NoHello { .. }) => exit::DEVICE_FAILED,
             SweepError::Worker(_) => exit::SYSTEM,
-            SweepError::Journal(JournalError::Write { .. } | JournalError::Read { .. }) => exit::SYSTEM,
+            SweepError::Journal(JournalError::Write { .. }) => exit::SYSTEM,
+            SweepError::Journal(JournalError::Read { source, .. }) => exit::of_reading(source),
             SweepError::Journal(_) => exit::INPUT,
+            SweepError::Busy { .. } => exit::BUSY,
             SweepError::OtherDevice { .. } => exit::NO_DEVICE,
         }
     }
@@ -131,10 +154,13 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
         tick_ns: hello.tick_ns,
     };
     let misfit = |case, candidate| applicability::misfit(&manifest, &header.device, case, candidate);
-    let mut state = State::new(Arc::clone(&manifest), misfit);
+    let chain_misfit = |chain| applicability::chain_misfit(&manifest, &header.device, chain);
+    let mut state = State::new(Arc::clone(&manifest), misfit, chain_misfit);
 
     let device_folder = results::device_folder(&header.device);
     let path = journal_path(&options.out, &device_folder, &manifest.sweep);
+    let locks = lock(&path, &header, options, watch)?;
+    let was_complete = options.resume && !path.exists() && Journal::belongs(&done_path(&path), &header);
     let journal = open_journal(&path, &header, options, &mut state, watch)?;
     let mut session = Session {
         bundle,
@@ -160,7 +186,54 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
     let state = session.state;
     let total_wall_s = state.spent.sessions_s;
     let folder = options.out.join(device_folder);
-    Ok(Outcome { state, header, ending, journal: path, folder, started, wall, total_wall_s })
+    Ok(Outcome { state, header, ending, journal: path, folder, started, wall, total_wall_s, was_complete, locks })
+}
+
+/// The journal's lock first: whoever has that has the device, too, and is named with what they are about.
+fn lock(path: &Path, header: &Header, options: &Options, watch: &mut dyn Watch) -> Result<Locks, SweepError> {
+    let sweep = &header.sweep;
+    let device = results::device_folder(&header.device);
+    let of_sweep = take_lock(
+        &path.with_extension("lock"),
+        (&format!("sweep {sweep} on {device}"), &format!("sweeping {sweep}")),
+        "results of a second run can be kept apart with --out DIR",
+        &mut |text| watch.note(text),
+    )?;
+    let of_device = lock_device(&header.device, options, &format!("sweeping {sweep}"), &mut |text| watch.note(text))?;
+    Ok(Locks { sweep: of_sweep, device: of_device })
+}
+
+/// `what` and what its holder is doing. A file system without locks gives a note and no lock.
+fn take_lock(
+    path: &Path,
+    (what, doing): (&str, &str),
+    advice: &'static str,
+    note: &mut dyn FnMut(&str),
+) -> Result<Option<Lock>, SweepError> {
+    match Lock::take(path, what, doing) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(held @ LockError::Held { .. }) => Err(SweepError::Busy { held, advice }),
+        Err(error @ LockError::Unlockable { .. }) => {
+            note(&format!("{error}; nothing keeps a second run of {what} away"));
+            Ok(None)
+        }
+    }
+}
+
+/// Keeps others off the device for as long as the lock lives.
+pub(super) fn lock_device(
+    device: &crate::gpu::Capabilities,
+    options: &Options,
+    doing: &str,
+    note: &mut dyn FnMut(&str),
+) -> Result<Option<Lock>, SweepError> {
+    let Some(folder) = &options.device_locks else { return Ok(None) };
+    take_lock(
+        &folder.join(device_lock_name(device)),
+        (&format!("device {}", device.name), doing),
+        "two sweeps on one device spoil each other's times; --device NAME|INDEX takes another device",
+        note,
+    )
 }
 
 /// Drivers fail to start now and then; one that never does is a broken device.
@@ -182,12 +255,31 @@ fn open_journal(
     watch: &mut dyn Watch,
 ) -> Result<Journal, JournalError> {
     if options.resume {
+        let done = done_path(path);
+        if !path.exists() && Journal::belongs(&done, header) {
+            // Read again, it leads to the same end, and to the same results where they were lost.
+            std::fs::rename(&done, path).map_err(|source| JournalError::Write { path: done, source })?;
+            let results = options.out.join(results::device_folder(&header.device));
+            watch.note(&format!(
+                "nothing is left to do: sweep {} is complete, its results are in {} (without --resume it starts anew)",
+                header.sweep,
+                results.display()
+            ));
+        }
         if path.exists() {
             let mut n_entries = 0usize;
-            let journal = Journal::resume(path, header, |entry| {
+            let (journal, damage) = Journal::resume(path, header, |entry| {
                 state.apply(entry);
                 n_entries += 1;
             })?;
+            if let Some(Damage { line, n_lost, source, original }) = damage {
+                watch.note(&format!(
+                    "{}:{line}: not a line of a journal: {source}; {n_lost} lines from there on are left out and run again \
+                     (the journal as it was is kept as {})",
+                    path.display(),
+                    original.display()
+                ));
+            }
             watch.note(&format!("resuming: {n_entries} entries read from {}", path.display()));
             return Ok(journal);
         }
@@ -196,8 +288,12 @@ fn open_journal(
     let (journal, moved) = Journal::create(path, header, options.fresh)?;
     if let Some(moved) = moved {
         let old = moved.display();
+        let [this, next, moved] = [path, &free_aside(path), &moved]
+            .map(|path| format!("'{}'", path.display().to_string().replace('\'', r"'\''")));
+        let resume = &options.resume_command;
         watch.note(&format!(
-            "starting anew: the journal of an earlier run was moved to {old} (`--resume` goes on from a journal)"
+            "starting anew: the journal of an earlier run was moved to {old}; to go back to it, end this run and then\n  \
+             mv -n {this} {next}; mv -n {moved} {this} && {resume}"
         ));
     }
     Ok(journal)
@@ -225,6 +321,11 @@ struct Session<'a> {
 
 /// A candidate may take this much longer to verify than the slowest of its case so far (cold pipelines differ by 5x).
 const SLOWEST_FACTOR: u32 = 10;
+
+/// How often a stop is looked for while a worker is silent.
+const LISTEN: Duration = Duration::from_millis(100);
+/// A stop waits this long for the result in flight; an order of many replays may take hours.
+const STOP_GRACE: Duration = Duration::from_secs(3);
 
 impl Session<'_> {
     /// Into the journal first: what the state knows is on disk.
@@ -324,6 +425,7 @@ impl Session<'_> {
             Step::Replay { case, candidate, replays } => {
                 (case, During::Replay, Order::Replay { case, candidate, replays })
             }
+            Step::Chain { chain, replays } => (chain, During::Chain, Order::Chain { chain, replays }),
             Step::Finished | Step::GiveUp(_) => return Ok(Flow::Go),
         };
         let predicted_ns = self.predict_ns(&order);
@@ -335,6 +437,7 @@ impl Session<'_> {
         let mut in_flight: Option<usize> = None;
         let mut n_results = 0;
         let mut is_first = is_new_case;
+        let mut stopping: Option<Instant> = None;
         if !worker.send(&order) {
             let how = match worker.hear(Duration::ZERO) {
                 Heard::Gone(how) => how,
@@ -349,7 +452,19 @@ impl Session<'_> {
                 patience = patience.max(self.slowest * SLOWEST_FACTOR);
             }
             let asked_at = Instant::now();
-            let event = match worker.hear(patience) {
+            let heard = loop {
+                let heard = worker.hear(patience.saturating_sub(asked_at.elapsed()).min(LISTEN));
+                if !matches!(heard, Heard::Silence) || asked_at.elapsed() >= patience {
+                    break heard;
+                }
+                if let Some(ending) = self.stop_reason()
+                    && stopping.get_or_insert_with(Instant::now).elapsed() >= STOP_GRACE
+                {
+                    // Its worker goes with it: what was in flight runs again.
+                    return Ok(Flow::Stop(ending));
+                }
+            };
+            let event = match heard {
                 Heard::Event(event) => event,
                 Heard::Silence => {
                     let detail = format!("no event for {:.0} s", patience.as_secs_f64());
@@ -380,6 +495,7 @@ impl Session<'_> {
                 Event::Replayed(replayed) if during == During::Replay && belongs(replayed.case, replayed.candidate) => {
                     Entry::Replayed(replayed)
                 }
+                Event::Chained(chained) if during == During::Chain && chained.chain == case => Entry::Chained(chained),
                 Event::Done { device_ns, compile_ns, wall_ns } => {
                     self.record(Entry::Spent(device_ns, compile_ns, wall_ns))?;
                     if n_results == 0 {
@@ -441,7 +557,11 @@ impl Session<'_> {
         death: Death,
         detail: String,
     ) -> Result<(), SweepError> {
-        let who = candidate.map_or("no candidate".to_owned(), |c| describe_candidate(&self.state, c));
+        let who = match (candidate, during) {
+            (_, During::Chain) => format!("chain {}", chains::describe(&self.state.manifest, case)),
+            (Some(c), _) => describe_candidate(&self.state, c),
+            (None, _) => "no candidate".to_owned(),
+        };
         self.watch.note(&format!("worker lost with {who} in flight: {detail}; starting another"));
         self.record(Entry::Died { case, candidate, during, death, detail })
     }
@@ -458,7 +578,8 @@ impl Session<'_> {
                 let probe = |c: &usize| self.state.records.get(*case, *c).probe_ns().unwrap_or(0.0);
                 candidates.iter().map(probe).fold(*sample_ns as f64, f64::max)
             }
-            Order::Verify { .. } | Order::Triage { .. } | Order::Quit => 0.0,
+            // The worker speaks every few seconds.
+            Order::Chain { .. } | Order::Verify { .. } | Order::Triage { .. } | Order::Quit => 0.0,
         }
     }
 }
@@ -467,7 +588,7 @@ fn asked(order: &Order, candidate: usize) -> bool {
     match order {
         Order::Verify { candidates, .. } | Order::Time { candidates, .. } => candidates.contains(&candidate),
         Order::Replay { candidate: one, .. } | Order::Triage { candidate: one, .. } => *one == candidate,
-        Order::Quit => false,
+        Order::Chain { .. } | Order::Quit => false,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::alike::Alike;
+use super::chains::Chains;
 use super::finalists::{self, Member};
 use super::journal::{Death, During, Entry};
 use super::race::Race;
@@ -45,6 +46,10 @@ pub enum Step {
         candidate: usize,
         replays: u32,
     },
+    Chain {
+        chain: usize,
+        replays: u32,
+    },
     Finished,
     /// Nothing that a fresh worker could mend; the text is for a person.
     GiveUp(String),
@@ -79,6 +84,7 @@ pub struct State {
     /// Case-major, one for each given class.
     races: Vec<Option<Race>>,
     pub finals: Vec<Final>,
+    pub chains: Chains,
     pub spent: Spent,
     pub n_blocks: u64,
     pub n_deaths: u32,
@@ -93,8 +99,12 @@ pub struct State {
 }
 
 impl State {
-    /// `inapplicable(case, candidate)` says which candidates this device cannot run at all.
-    pub fn new(manifest: Arc<Manifest>, inapplicable: impl Fn(usize, usize) -> Option<Verdict>) -> State {
+    /// `inapplicable(case, candidate)` says which candidates this device cannot run at all, `misfit(chain)` which chains.
+    pub fn new(
+        manifest: Arc<Manifest>,
+        inapplicable: impl Fn(usize, usize) -> Option<Verdict>,
+        misfit: impl Fn(usize) -> Option<Verdict>,
+    ) -> State {
         let n_cases = manifest.cases.len();
         let n_candidates = manifest.candidates.len();
         let classes: Vec<String> = manifest.variants.iter().map(|v| v.variant.given_class()).collect();
@@ -119,6 +129,7 @@ impl State {
             alike: Alike::new(&manifest),
             races: (0..n_cases * n_given).map(|_| None).collect(),
             finals: vec![Final::default(); n_given],
+            chains: Chains::new(&manifest, misfit),
             spent: Spent::default(),
             n_blocks: 0,
             n_deaths: 0,
@@ -207,7 +218,10 @@ impl State {
                 return Step::Replay { case, candidate, replays: self.manifest.rules.finalist_replays };
             }
         }
-        Step::Finished
+        match self.chains.next() {
+            Some(chain) => Step::Chain { chain, replays: self.manifest.rules.finalist_replays },
+            None => Step::Finished,
+        }
     }
 
     /// What to verify next, and what after that.
@@ -355,6 +369,16 @@ impl State {
                     self.fail_finalist(event.case, event.candidate, &event.verdict);
                 }
             }
+            Entry::Chained(chained) => {
+                self.chains.apply(chained);
+                self.alive();
+            }
+            Entry::Died { case, during: During::Chain, death, detail, .. } => {
+                self.n_deaths += 1;
+                self.deaths_in_a_row += 1;
+                self.last_death.clone_from(detail);
+                self.chains.died(*case, *death, detail);
+            }
             Entry::Died { case, candidate, during, death, detail } if self.is_known(*case, *candidate) => {
                 self.died(*case, *candidate, *during, *death, detail);
             }
@@ -430,7 +454,7 @@ impl State {
                 During::Time => self.n_blocks += 1,
                 // Pipelines of a whole order are made together: one at a time, the driver's victim has a name.
                 During::Verify => self.n_singles = VERIFY_CHUNK,
-                During::Replay => {}
+                During::Replay | During::Chain => {}
             }
             return;
         };
@@ -447,7 +471,7 @@ impl State {
             let during = match during {
                 During::Verify => "verified",
                 During::Time => "timed",
-                During::Replay => "replayed",
+                During::Replay | During::Chain => "replayed",
             };
             Verdict::new(Status::Rejected, kind, format!("while {during}, twice: {detail}"))
         });
@@ -457,7 +481,7 @@ impl State {
             (None, _) => {}
         }
         match during {
-            During::Verify => {}
+            During::Verify | During::Chain => {}
             During::Time => {
                 self.n_blocks += 1;
                 let rules = self.manifest.rules.clone();

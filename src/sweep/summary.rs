@@ -1,16 +1,18 @@
 //! The end of a sweep in numbers: verdicts, winners, agreement on small integers, where the time went.
 //! One structure, printed as text for people or as JSON; owns no statistics.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::agreement::Agreement;
 use super::blame;
+use super::chains::ChainTotal;
 use super::explain::{ErrorDistribution, error_distributions};
 use super::rows::{Standings, overhead_share};
 use super::session::{Ending, Outcome};
 use super::state::State;
-use crate::matrix::local_name;
+use crate::matrix::candidate_name;
 use crate::results::Saved;
 use crate::verify::{Status, Verdict};
 
@@ -27,6 +29,7 @@ pub struct Summary {
     pub verdicts: Vec<VerdictCount>,
     pub winners: Vec<Winner>,
     pub finalists: Vec<Finalist>,
+    pub chains: Vec<ChainTotal>,
     pub i1: Agreement,
     pub errors: Vec<ErrorDistribution>,
     pub time: TimeUse,
@@ -67,6 +70,9 @@ pub struct Winner {
     pub ratio_lo: Option<f64>,
     pub ratio_hi: Option<f64>,
     pub holdout: Option<f64>,
+    pub is_incumbent: bool,
+    /// Where the rounds do not show it to be faster than the incumbent: why.
+    pub doubt: Option<String>,
     pub n_tied: usize,
     pub rounds: u32,
 }
@@ -79,17 +85,6 @@ pub struct Finalist {
     /// Fewest replays over the cases it was admitted on.
     pub replays: u32,
     pub n_cases: usize,
-}
-
-/// Whether all candidates that ran agree bit for bit on small integers, case by case.
-#[derive(Debug, Default, Serialize)]
-pub struct Agreement {
-    pub n_variants: BTreeMap<String, usize>,
-    pub is_identical: bool,
-    /// Candidates whose hash differs from the most frequent one of their case.
-    pub n_differing: usize,
-    /// What the most frequent hash is by case.
-    pub hashes: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -131,7 +126,8 @@ impl Summary {
             verdicts: verdicts(state),
             winners: winners(state),
             finalists: finalists(state),
-            i1: agreement(state),
+            chains: state.chains.totals(manifest),
+            i1: Agreement::of(state),
             errors: error_distributions(state),
             time: TimeUse {
                 wall_s: outcome.wall.as_secs_f64(),
@@ -151,7 +147,8 @@ impl Summary {
     }
 
     pub fn n_admitted(&self) -> usize {
-        self.verdicts.iter().filter(|v| v.verdict == "admitted").map(|v| v.n).sum()
+        let of_chains = self.chains.iter().filter(|chain| chain.verdict == "admitted").count();
+        of_chains + self.verdicts.iter().filter(|v| v.verdict == "admitted").map(|v| v.n).sum::<usize>()
     }
 }
 
@@ -229,6 +226,15 @@ fn winners(state: &State) -> Vec<Winner> {
             let standings = Standings::new(state, case, given);
             let timed = standings.timed(state.dispatch(case, winner), winner);
             let candidate = &manifest.candidates[winner as usize];
+            let incumbent = state.incumbent(case, given) as u32;
+            let is_incumbent = state.dispatch(case, incumbent) == state.dispatch(case, winner);
+            let doubt = match (timed.ratio, timed.ratio_lo.zip(timed.ratio_hi)) {
+                (Some(_), None) => Some(format!("no interval: {} rounds", timed.rounds)),
+                (Some(_), Some((lo, hi))) if lo <= 1.0 && hi >= 1.0 => {
+                    Some("not told apart from the incumbent".to_owned())
+                }
+                _ => None,
+            };
             winners.push(Winner {
                 case: sweep_case.case.id.clone(),
                 given: class.id.clone(),
@@ -239,6 +245,8 @@ fn winners(state: &State) -> Vec<Winner> {
                 ratio_lo: timed.ratio_lo,
                 ratio_hi: timed.ratio_hi,
                 holdout: timed.holdout,
+                is_incumbent,
+                doubt: doubt.filter(|_| !is_incumbent),
                 n_tied: standings.n_tied(),
                 rounds: timed.rounds,
             });
@@ -270,38 +278,16 @@ fn finalists(state: &State) -> Vec<Finalist> {
     finalists
 }
 
-fn agreement(state: &State) -> Agreement {
-    let manifest = &state.manifest;
-    let mut variants: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-    let mut agreement = Agreement { is_identical: true, ..Agreement::default() };
-    for case in 0..state.records.n_cases() {
-        let mut by_hash: BTreeMap<u64, usize> = BTreeMap::new();
-        for (given, members) in state.members.iter().enumerate() {
-            for &candidate in members {
-                if let Some(hash) = state.records.get(case, candidate as usize).i1_hash() {
-                    *by_hash.entry(hash).or_default() += 1;
-                    variants.entry(given).or_default().insert(manifest.candidates[candidate as usize].variant);
-                }
-            }
-        }
-        let n_ran: usize = by_hash.values().sum();
-        if let Some((hash, n)) = by_hash.into_iter().max_by_key(|(_, n)| *n) {
-            agreement.n_differing += n_ran - n;
-            agreement.hashes.insert(manifest.cases[case].case.id.clone(), format!("{hash:016x}"));
-        }
-    }
-    agreement.is_identical = agreement.n_differing == 0 && !agreement.hashes.is_empty();
-    agreement.n_variants =
-        variants.into_iter().map(|(given, set)| (manifest.given[given].id.clone(), set.len())).collect();
-    agreement
-}
-
 /// Most lines of a table in the text; JSON has all.
 const MAX_LINES: usize = 24;
 /// Most culprits of one verdict in the text.
 const MAX_CULPRITS: usize = 4;
 /// Two less than 80 columns: a command that is broken ends its line in ` \\`.
 const WRAP_AT: usize = 78;
+
+fn cases(n: usize) -> String {
+    format!("{n} case{}", if n == 1 { "" } else { "s" })
+}
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
@@ -340,16 +326,21 @@ impl Summary {
             (_, why) => format!("GIVEN UP: {}", why.as_deref().unwrap_or("no reason given")),
         };
         out += &wrap("", &format!("sweep {} of {} on {}: {ending}", self.sweep, self.kernel, self.device), "  ");
-        out += &format!("{} candidates on {} cases\n\n", self.n_candidates, self.n_cases);
-        self.verdict_lines(&mut out, resume);
-        self.winner_lines(&mut out);
-        self.agreement_line(&mut out);
+        if self.chains.is_empty() {
+            out += &format!("{} candidates on {}\n\n", self.n_candidates, cases(self.n_cases));
+            self.verdict_lines(&mut out, resume);
+            self.winner_lines(&mut out);
+            out += &wrap("", &self.i1.text(), "  ");
+        } else {
+            self.chain_lines(&mut out);
+        }
         self.time_lines(&mut out);
         out += "\nwritten:\n";
         for file in &self.files {
             out += &format!("  {file}\n");
         }
         out += &match self.ending {
+            "complete" if !self.chains.is_empty() => String::new(),
             "complete" if self.n_admitted() > 0 => {
                 "\nnext: `cargo xtask table` shows what the tables pick, and at what regret\n".to_owned()
             }
@@ -373,7 +364,7 @@ impl Summary {
             for (culprit, n) in culprits.iter().take(MAX_CULPRITS) {
                 *out += &wrap("          ", &format!("brought by {culprit}: {n} of {}", count.n), "            ");
             }
-            let name = format!("{}@{}", example.variant, local_name(example.local));
+            let name = candidate_name(&example.variant, example.local);
             if count.n_differing_bits > 0 {
                 let text = format!("{} of them differ from their class in bits, legally", count.n_differing_bits);
                 *out += &wrap("          ", &text, "          ");
@@ -412,19 +403,32 @@ impl Summary {
                 ratio(w),
                 if w.n_tied > 1 { format!("{} tied", w.n_tied) } else { String::new() }
             );
-            *out += &format!("    {}@{}\n", w.variant, local_name(w.local));
+            *out += &format!("    {}\n", candidate_name(&w.variant, w.local));
+            if let Some(doubt) = &w.doubt {
+                *out += &format!("    {doubt}\n");
+            }
         }
         if self.winners.len() > MAX_LINES {
             *out += &format!("... and {} more, in the CSV and with --format json\n", self.winners.len() - MAX_LINES);
         }
-        let mut classes: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        let mut classes: BTreeMap<&str, Vec<&Winner>> = BTreeMap::new();
         for w in &self.winners {
-            classes.entry(&w.given).or_default().extend(w.holdout.or(w.ratio));
+            classes.entry(&w.given).or_default().push(w);
         }
-        for (class, ratios) in classes {
+        for (class, winners) in classes {
+            // One kind of figure for all cases of a class; the incumbent meets no one in a holdout, and is itself.
+            let held_out = |w: &&Winner| w.holdout.or(w.is_incumbent.then_some(1.0));
+            let in_holdout: Option<Vec<f64>> = winners.iter().map(held_out).collect();
+            let (ratios, of) = match in_holdout {
+                Some(ratios) => (ratios, "in fresh holdout blocks"),
+                None => (winners.iter().filter_map(|w| w.ratio).collect(), "in the rounds"),
+            };
             if let Some(mean) = crate::stats::geometric_mean(&ratios) {
-                *out +=
-                    &format!("{class}: {mean:.3} of the incumbent's time, geometric mean of {} cases\n", ratios.len());
+                let text = format!(
+                    "{class}: {mean:.3} of the incumbent's time {of}, geometric mean of {}",
+                    cases(ratios.len())
+                );
+                *out += &wrap("", &text, "  ");
             }
         }
         out.push('\n');
@@ -442,36 +446,34 @@ impl Summary {
         }
     }
 
-    fn agreement_line(&self, out: &mut String) {
-        let i1 = &self.i1;
-        if i1.hashes.is_empty() {
-            *out += "I1: nothing ran\n";
-        } else if i1.is_identical {
-            let counts: BTreeSet<usize> = i1.n_variants.values().copied().collect();
-            let n = match (counts.first(), counts.last()) {
-                (Some(low), Some(high)) if low != high => format!("{low} to {high}"),
-                (Some(n), _) => n.to_string(),
-                _ => "0".to_owned(),
-            };
-            let classes = i1.n_variants.len();
-            let cases = i1.hashes.len();
-            *out += &wrap(
-                "",
-                &format!(
-                    "I1: all {n} variants of each of {classes} given classes bit-identical in every case ({cases} cases)"
-                ),
-                "  ",
+    /// Excess distinct outputs by graph, and where they begin.
+    fn chain_lines(&self, out: &mut String) {
+        let width = self.chains.iter().map(|c| c.chain.len()).max().unwrap_or(0).clamp(5, 32);
+        *out += "replays of chains; excess: distinct outputs less one, summed over rounds and operands\n";
+        *out += &format!(
+            "{:<width$} {:>7} {:>7} {:>9} {:>9}  verdict\n",
+            "chain", "replays", "excess", "deviating", "time"
+        );
+        for c in &self.chains {
+            let time = c.time_ns.map_or_else(|| "-".to_owned(), super::progress::duration_ns);
+            *out += &format!(
+                "{:<width$} {:>7} {:>7} {:>9} {time:>9}  {}\n",
+                c.chain, c.replays, c.excess_distinct, c.deviating, c.verdict
             );
-        } else {
-            *out += &wrap(
-                "",
-                &format!(
-                    "I1: {} candidate-cases differ from the others of their case; they are rejected above",
-                    i1.n_differing
-                ),
-                "  ",
-            );
+            if !c.detail.is_empty() {
+                *out += &wrap("    ", &c.detail, "    ");
+            }
+            if c.deviating > 0 {
+                let of_links: Vec<String> =
+                    c.kernels.iter().zip(&c.deviating_by_link).map(|(kernel, n)| format!("{kernel} {n}")).collect();
+                let mut text = format!("deviating by link: {}", of_links.join(", "));
+                if let (Some(median), Some(max)) = (c.deviation_median, c.deviation_max) {
+                    text += &format!("; by {median:.3e} at the median and {max:.3e} at most");
+                }
+                *out += &wrap("    ", &text, "    ");
+            }
         }
+        out.push('\n');
     }
 
     fn time_lines(&self, out: &mut String) {

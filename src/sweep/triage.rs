@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::applicability;
 use super::diagnosis::{self, Diagnosis};
 use super::reproducer::{self, ReproducerError};
-use super::session::{Options, SweepError};
+use super::session::{Options, SweepError, lock_device};
 use super::sibling::{Relation, siblings};
 use super::supervisor::{Heard, Hello, Worker, WorkerError};
 use crate::codegen::Reflection;
@@ -37,6 +37,9 @@ pub enum TriageError {
     Worker(#[from] WorkerError),
     #[error("{candidate} cannot run on {device}: {why}")]
     Misfit { candidate: String, device: String, why: String },
+    /// Another process has the device.
+    #[error(transparent)]
+    Busy(SweepError),
     #[error("--local {local}: {why}")]
     Local { local: String, why: String },
 }
@@ -56,6 +59,7 @@ impl TriageError {
                 ReproducerError::Write { .. } | ReproducerError::Bundle(BundleError::Write { .. }),
             ) => exit::SYSTEM,
             TriageError::Reproducer(_) | TriageError::Bundle(_) => exit::INPUT,
+            TriageError::Busy(error) => error.exit_code(),
             TriageError::Misfit { .. } => exit::NOTHING_ADMITTED,
             TriageError::Local { .. } => exit::USAGE,
         }
@@ -249,6 +253,8 @@ pub fn run(
     let manifest = &bundle.manifest;
     let (worker, hello) = start(&bundle, options)?;
     let device = hello.device;
+    let doing = format!("triaging {}", name_of(manifest, candidate));
+    let _lock = lock_device(&device, options, &doing, &mut |text| watch.note(text)).map_err(TriageError::Busy)?;
     let misfit = |candidate| applicability::misfit(manifest, &device, case, candidate);
     if let Some(verdict) = misfit(candidate) {
         let (candidate, device) = (name_of(manifest, candidate), device.name.clone());

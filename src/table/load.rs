@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::exit;
 use crate::ops::{Case, CaseError, IndexMapHash, features};
 use crate::results::facts::FactsError;
 use crate::results::{Facts, ResultsError, Row, each_row};
@@ -37,7 +38,9 @@ impl LoadError {
     /// Whether the operating system is at fault and not a file's content.
     pub fn is_system(&self) -> bool {
         match self {
-            LoadError::Read { source, .. } => source.kind() != std::io::ErrorKind::NotFound,
+            LoadError::Read { source, .. } | LoadError::Facts(FactsError::Read { source, .. }) => {
+                exit::of_reading(source) == exit::SYSTEM
+            }
             LoadError::Results(error) => error.is_system(),
             _ => false,
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::matrix::{Grid, GridTerm, Shrink, local_name};
+use crate::matrix::{Grid, GridTerm, Shrink, candidate_name};
 use crate::verify::{Kind, Status};
 
 use super::condition::{Product, When};
@@ -104,7 +104,7 @@ impl TableRow {
 }
 
 pub fn candidate_id(variant: &str, local: [u32; 3]) -> String {
-    format!("{variant}@{}", local_name(local))
+    candidate_name(variant, local)
 }
 
 /// Why to believe a row.

@@ -7,6 +7,7 @@ use super::Weakening;
 use crate::matrix::Dtype;
 use crate::ops::Family;
 use crate::ops::bound::Bound;
+use crate::ops::chain::Expected;
 use crate::ops::conv2d::{Sum, coordinates};
 use crate::ops::families::f16_neighbours;
 
@@ -229,6 +230,11 @@ impl Comparer {
         )
     }
 
+    /// Compares a link of a chain, each element against the bound that the links before it leave.
+    pub fn within_chain(self, got: &[f32], want: &[Expected], dims: [usize; 4]) -> Comparison {
+        self.compare(got, want.len(), dims, |i| i, |i, got| judge(got, want[i].value, want[i].bound))
+    }
+
     /// An element without an output (`got` too short) is NaN, and so bad.
     fn compare(
         self,
@@ -282,12 +288,15 @@ struct Judged {
 }
 
 fn judge_bound(got: f32, want: Sum, bound: &Bound) -> Judged {
-    let allowed = bound.at(want.value, want.abs_sum);
-    let error = (f64::from(got) - want.value).abs();
+    judge(got, want.value, bound.at(want.value, want.abs_sum))
+}
+
+fn judge(got: f32, want: f64, allowed: f64) -> Judged {
+    let error = (f64::from(got) - want).abs();
     let is_good = got.is_finite() && error <= allowed;
     let ratio = if got.is_finite() && !error.is_nan() { error / allowed } else { f64::INFINITY };
     // 0 / 0 is an exact answer to a bound of nothing.
-    Judged { want: want.value, bound: allowed, is_good, ratio: if ratio.is_nan() { 0.0 } else { ratio } }
+    Judged { want, bound: allowed, is_good, ratio: if ratio.is_nan() { 0.0 } else { ratio } }
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::gpu::{Backing, Commands, DescriptorSets, GpuError};
-use crate::matrix::{Binding, Dtype, Role, local_name};
+use crate::host_memory::{available_bytes, in_words};
+use crate::matrix::{Binding, Dtype, Role, candidate_name};
 use crate::ops::case::{Activation, CaseError, Conv2dShape};
 use crate::ops::families::{ProbeError, applies, probe_check};
 use crate::ops::inspection::Inspection;
@@ -53,6 +54,22 @@ pub enum BenchError {
     NotDiscriminating(String),
     #[error("no binding has the role output")]
     NoOutput,
+    #[error("its operands take {} of the host's memory, which has {}", in_words(*needed_bytes), in_words(*available_bytes))]
+    HostMemory { needed_bytes: u64, available_bytes: u64 },
+}
+
+/// Sets of operands of the case itself that are held at once: I1 and R of two sets, and I2.
+const N_OPERAND_SETS: u64 = 5;
+
+/// An allocation that fails would end the worker, time and again.
+fn check_host_memory(case: &Case) -> Result<(), BenchError> {
+    let needed_bytes = Conv2dShape::of(case)?.operand_bytes().saturating_mul(N_OPERAND_SETS);
+    match available_bytes() {
+        Some(available_bytes) if needed_bytes > available_bytes => {
+            Err(BenchError::HostMemory { needed_bytes, available_bytes })
+        }
+        _ => Ok(()),
+    }
 }
 
 impl From<CaseError> for BenchError {
@@ -128,6 +145,7 @@ impl Bench {
             bindings.iter().flatten().find(|b| b.role == Role::Output).map(|b| b.dtype).ok_or(BenchError::NoOutput)?;
 
         context.references.turn_to(case);
+        check_host_memory(&sweep_case.case)?;
         let cases: Vec<Case> =
             std::iter::once(sweep_case.case.clone()).chain(sweep_case.probes.iter().cloned()).collect();
         let max_sets = (cases.len() * 12 * bindings.len().max(1)) as u32;
@@ -481,7 +499,7 @@ impl Bench {
         };
         let manifest = &context.bundle.manifest;
         let Candidate { variant, local, .. } = &manifest.candidates[candidate];
-        let name = format!("{}@{}", manifest.variants[*variant].variant.name, local_name(*local));
+        let name = candidate_name(&manifest.variants[*variant].variant.name, *local);
         let case = &self.sites[run.site].operations[run.operation].case.id;
         file.append(&name, case, operands, found)
             .map_err(|e| Fatal::system(format!("the file of wrong elements cannot be written: {e}")))
@@ -748,7 +766,11 @@ fn record_batch(commands: &mut Commands, groups: [u32; 3], batch: u32) {
     commands.timestamp(1);
 }
 
-fn read_buffer(context: &Context, commands: &mut Commands, from: &crate::gpu::Buffer) -> Result<Vec<u8>, GpuError> {
+pub(super) fn read_buffer(
+    context: &Context,
+    commands: &mut Commands,
+    from: &crate::gpu::Buffer,
+) -> Result<Vec<u8>, GpuError> {
     let host = crate::gpu::Buffer::new(&context.device, from.size_bytes(), crate::gpu::Memory::Readback)?;
     commands.begin()?;
     commands.barrier();

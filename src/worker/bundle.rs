@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::beside;
 use crate::content_hash::short_hash;
+use crate::exit;
 use crate::matrix::{PushField, Shrink, SpecConst, Variant};
 pub use crate::matrix::{Requirements, StaticCounts};
 use crate::ops::Case;
@@ -30,6 +31,9 @@ pub struct Manifest {
     pub candidates: Vec<Candidate>,
     pub given: Vec<GivenClass>,
     pub cases: Vec<SweepCase>,
+    /// Replayed `max_rounds` times, `finalist_replays` replays each; a sweep has either these or `cases`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chains: Vec<Chain>,
     pub rules: Rules,
     pub seed: u64,
     pub harness: Harness,
@@ -85,6 +89,28 @@ pub struct SweepCase {
     pub expected_i1: Vec<[String; 2]>,
 }
 
+/// Operations recorded one after another in one command buffer, each of which takes what the one before gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Chain {
+    /// Its name in the sweep file.
+    pub id: String,
+    pub links: Vec<ChainLink>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChainLink {
+    /// Index into `variants`.
+    pub variant: usize,
+    pub local: [u32; 3],
+    /// Shared memory of a workgroup at this local size.
+    pub shared_bytes: u32,
+    pub case: Case,
+    // Of its kernel: links are of several.
+    pub push: Vec<PushField>,
+    pub spec: Vec<SpecConst>,
+    pub shrink: Shrink,
+}
+
 /// The rules of a sweep, from its file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
@@ -122,6 +148,8 @@ pub struct Harness {
 
 pub const MANIFEST_FILE: &str = "manifest.json";
 pub const SPIRV_DIR: &str = "spirv";
+/// What drivers compiled, kept for the next worker.
+pub const COMPILED_DIR: &str = "compiled";
 
 /// A bundle folder whose manifest was read and whose SPIR-V files are known to be there.
 #[derive(Debug, Clone)]
@@ -156,6 +184,17 @@ pub enum BundleError {
     Write { path: PathBuf, source: std::io::Error },
 }
 
+impl BundleError {
+    /// A bundle that is none, or damaged, is bad input.
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            BundleError::Read { source, .. } | BundleError::MissingSpirv { source, .. } => exit::of_reading(source),
+            BundleError::Write { .. } => exit::SYSTEM,
+            _ => exit::INPUT,
+        }
+    }
+}
+
 impl Manifest {
     /// Every SPIR-V hash that the manifest names, without repeats.
     pub fn spirv_hashes(&self) -> Vec<&str> {
@@ -169,7 +208,8 @@ impl Manifest {
     }
 
     /// [`short_hash`] of what is asked. How long compiling took is not part of it: planned again from the cache, a sweep is the same.
-    fn identity(&self, path: &Path) -> Result<String, BundleError> {
+    /// `path` is for the message only.
+    pub fn identity(&self, path: &Path) -> Result<String, BundleError> {
         let mut asked = self.clone();
         asked.variants.iter_mut().for_each(|v| v.compile_ms = None);
         let text =
@@ -183,6 +223,9 @@ impl Manifest {
         };
         for candidate in &self.candidates {
             within("variant", candidate.variant, self.variants.len())?;
+        }
+        for link in self.chains.iter().flat_map(|chain| &chain.links) {
+            within("variant of a chain", link.variant, self.variants.len())?;
         }
         for class in &self.given {
             within("reference candidate", class.reference, self.candidates.len())?;

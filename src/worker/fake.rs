@@ -4,13 +4,15 @@
 //! Everything it reports is a function of the script, the candidate, the case and the block, so a
 //! sweep that was killed and resumed sees the same answers as one that was not.
 
-use std::io::{BufRead, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Deserialize;
 
 use super::bundle::{BundleError, Manifest};
-use super::protocol::{Block, Event, Order, OutputCount, PROTOCOL_VERSION, Replayed, Sample, Triaged, Verified, Way};
+use super::protocol::{
+    Block, Chained, Event, Order, OutputCount, PROTOCOL_VERSION, Replayed, Sample, Triaged, Verified, Way,
+};
 use crate::gpu::Capabilities;
 use crate::gpu::capabilities::Limits;
 use crate::verify::{Kind, Status, Verdict};
@@ -186,15 +188,20 @@ impl Script {
     }
 }
 
-/// Serves orders from `input` until it closes or says quit.
-pub fn serve(script: &Script, manifest: &Manifest, input: impl BufRead, output: impl Write) -> Result<(), FakeError> {
+/// Serves orders from `lines` until they end or says quit.
+pub fn serve(
+    script: &Script,
+    manifest: &Manifest,
+    lines: impl Iterator<Item = io::Result<String>>,
+    output: impl Write,
+) -> Result<(), FakeError> {
     let mut fake = Fake { script, manifest, output };
     if let Some(fatal) = &script.fatal {
         return fake.emit(&Event::Fatal { kind: fatal.kind.clone(), message: fatal.message.clone() });
     }
     let device = Box::new(script.capabilities());
     fake.emit(&Event::Hello { protocol: PROTOCOL_VERSION, device, timer: "timestamp".to_owned(), tick_ns: 1.0 })?;
-    for line in input.lines() {
+    for line in lines {
         let line = line?;
         if line.trim().is_empty() {
             continue;
@@ -373,6 +380,21 @@ impl<W: Write> Fake<'_, W> {
                     clock_mhz: None,
                     impediment: None,
                 }))?;
+            }
+            Order::Chain { chain, replays } => {
+                self.begin(None, *chain, OrderKind::Replay, 1)?;
+                let unstable = self.fault(None, *chain, OrderKind::Replay, 1) == Some(Fault::Unstable);
+                let verdict = if unstable {
+                    Verdict::new(Status::Unstable, Kind::Order, format!("2 distinct outputs in {replays} replays"))
+                } else {
+                    Verdict::admitted()
+                };
+                let mut chained = Chained::bare(*chain, verdict);
+                chained.replays = *replays;
+                chained.excess_distinct = u32::from(unstable);
+                chained.deviating = u32::from(unstable);
+                chained.usual = vec![format!("{:016x}", mix(*chain as u64))];
+                self.emit(&Event::Chained(Box::new(chained)))?;
             }
             Order::Quit => {}
         }

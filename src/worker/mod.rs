@@ -6,11 +6,14 @@
 
 pub mod bundle;
 pub mod fake;
+pub mod orders;
 pub mod protocol;
 pub mod serve;
 
 #[cfg(feature = "device")]
 mod bench;
+#[cfg(feature = "device")]
+mod chain;
 #[cfg(feature = "device")]
 mod clock;
 #[cfg(feature = "device")]

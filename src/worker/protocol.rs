@@ -35,6 +35,11 @@ pub enum Order {
         candidate: usize,
         replays: u32,
     },
+    /// Replay one chain, its two operand sets in turn. `begin` now and then, one `chained`, then `done`.
+    Chain {
+        chain: usize,
+        replays: u32,
+    },
     /// Replay one candidate in one of the ways that [`Way`] names, rounded up to whole command buffers. `begin` before each
     /// submission, one `triaged`, then `done`.
     Triage {
@@ -86,6 +91,7 @@ pub enum Event {
     Verified(Box<Verified>),
     Block(Block),
     Replayed(Replayed),
+    Chained(Box<Chained>),
     Triaged(Triaged),
     /// The order is complete. Times are host-measured nanoseconds spent in it.
     Done {
@@ -173,6 +179,52 @@ pub struct Replayed {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub arms: Vec<ArmCount>,
     pub verdict: Verdict,
+}
+
+/// The outcome of replaying one chain for one round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Chained {
+    pub chain: usize,
+    pub replays: u32,
+    /// Distinct outputs less one, summed over the operand sets.
+    pub excess_distinct: u32,
+    /// Replays whose last output differs from the most frequent one of their set.
+    pub deviating: u32,
+    /// The same of every link's output, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub deviating_by_link: Vec<u32>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub deviation_median: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub deviation_max: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub err_over_bound: Option<f64>,
+    /// Median of the whole chain, barriers between its links included.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub time_ns: Option<f64>,
+    /// Raw hashes of the most frequent last outputs, one for each operand set, 16 hex digits.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub usual: Vec<String>,
+    pub verdict: Verdict,
+}
+
+impl Chained {
+    /// A verdict that came without a run.
+    pub fn bare(chain: usize, verdict: Verdict) -> Self {
+        Self {
+            chain,
+            replays: 0,
+            excess_distinct: 0,
+            deviating: 0,
+            deviating_by_link: Vec::new(),
+            deviation_median: None,
+            deviation_max: None,
+            err_over_bound: None,
+            time_ns: None,
+            usual: Vec::new(),
+            verdict,
+        }
+    }
 }
 
 /// The outcome of replaying one candidate in one way.

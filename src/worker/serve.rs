@@ -1,7 +1,7 @@
 //! The worker's loop: an order a line in, events out. What executes an order is behind [`Engine`]: the
 //! real device or the fake one. Knows nothing of Vulkan.
 
-use std::io::{BufRead, Write};
+use std::io::{self, Write};
 
 use super::protocol::{Event, Order};
 
@@ -57,10 +57,14 @@ pub trait Engine {
 }
 
 /// Serves orders until `quit` or the end of the input. A fatal error is reported as an event before it is returned.
-pub fn serve(engine: &mut dyn Engine, input: impl BufRead, output: &mut dyn Write) -> Result<(), Fatal> {
+pub fn serve(
+    engine: &mut dyn Engine,
+    lines: impl Iterator<Item = io::Result<String>>,
+    output: &mut dyn Write,
+) -> Result<(), Fatal> {
     let mut outlet = Outlet::new(output);
     outlet.emit(&engine.hello())?;
-    for line in input.lines() {
+    for line in lines {
         let line = line.map_err(Fatal::system)?;
         if line.trim().is_empty() {
             continue;
@@ -107,7 +111,7 @@ mod tests {
 
     fn run(input: &str) -> (Result<(), Fatal>, Vec<Event>) {
         let mut output = Vec::new();
-        let outcome = serve(&mut Echo, input.as_bytes(), &mut output);
+        let outcome = serve(&mut Echo, input.lines().map(|line| Ok(line.to_owned())), &mut output);
         let events = output.split(|b| *b == b'\n').filter(|l| !l.is_empty());
         (outcome, events.map(|l| serde_json::from_slice(l).unwrap()).collect())
     }

@@ -8,14 +8,16 @@ use std::time::{Duration, Instant};
 
 use crate::gpu::validation::{Check, Messages};
 use crate::gpu::{Capabilities, Commands, Device, GpuError, Instance};
+use crate::notice::notice;
 use crate::verify::{Kind, Status, Verdict, Weakening};
 
 use super::bench::{Bench, BenchError};
-use super::bundle::Bundle;
+use super::bundle::{Bundle, COMPILED_DIR};
+use super::chain::ChainBench;
 use super::clock::Clock;
 use super::harness::Harness;
 use super::pipelines::{PipelineKey, Pipelines};
-use super::protocol::{Block, Event, Order, PROTOCOL_VERSION, Replayed, Verified};
+use super::protocol::{Block, Chained, Event, Order, PROTOCOL_VERSION, Replayed, Verified};
 use super::references::References;
 use super::serve::{Engine, Fatal, Outlet};
 use super::triage::Triage;
@@ -81,6 +83,8 @@ pub struct Session {
     /// The bench of the case and class in hand; building one costs operands, references and uploads.
     bench: Option<Bench>,
     triage: Option<Triage>,
+    /// Those of the chains that were replayed so far: rounds rotate over all of them.
+    chains: Vec<ChainBench>,
     /// Where the driver's compiled pipelines are kept for the next worker, and how many there were when they last were.
     compiled_path: PathBuf,
     n_saved: usize,
@@ -133,8 +137,17 @@ impl Session {
             harness,
         };
         let best_canary_ns = [f64::INFINITY; 2];
-        let mut session =
-            Self { context, canary, best_canary_ns, bench: None, triage: None, compiled_path, n_saved: 0, messages };
+        let mut session = Self {
+            context,
+            canary,
+            best_canary_ns,
+            bench: None,
+            triage: None,
+            chains: Vec::new(),
+            compiled_path,
+            n_saved: 0,
+            messages,
+        };
         super::self_test::inspection(&mut session.context)?;
         session.heed_validation()?;
         Ok(session)
@@ -172,7 +185,7 @@ impl Session {
         self.n_saved = n_made;
         let Ok(compiled) = self.context.device.compiled() else { return };
         if let Err(e) = crate::beside::write(&self.compiled_path, &compiled) {
-            eprintln!("{}: compiled pipelines cannot be kept: {e}", self.compiled_path.display());
+            notice(format_args!("{}: compiled pipelines cannot be kept: {e}", self.compiled_path.display()));
         }
     }
 
@@ -191,6 +204,9 @@ impl Session {
                 Ok(None)
             }
             Err(BenchError::Gpu(e)) if e.is_out_of_memory() => {
+                Ok(Some(Verdict::new(Status::Inapplicable, Kind::Memory, format!("no room for the case: {e}"))))
+            }
+            Err(e @ BenchError::HostMemory { .. }) => {
                 Ok(Some(Verdict::new(Status::Inapplicable, Kind::Memory, format!("no room for the case: {e}"))))
             }
             Err(BenchError::NotDiscriminating(why)) => {
@@ -344,6 +360,24 @@ impl Session {
         let replayed = bench.replay(&mut self.context, candidate, replays)?;
         outlet.emit(&Event::Replayed(replayed))
     }
+
+    fn replay_chain(&mut self, chain: usize, replays: u32, outlet: &mut Outlet<'_>) -> Result<(), Fatal> {
+        outlet.emit(&Event::Begin { case: chain, candidate: None })?;
+        let at = match self.chains.iter().position(|bench| bench.is_for(chain)) {
+            Some(at) => at,
+            None => match ChainBench::new(&mut self.context, chain) {
+                Ok(bench) => {
+                    self.chains.push(bench);
+                    self.chains.len() - 1
+                }
+                Err(Ok(verdict)) => return outlet.emit(&Event::Chained(Box::new(Chained::bare(chain, verdict)))),
+                Err(Err(fatal)) => return Err(fatal),
+            },
+        };
+        self.wake()?;
+        let chained = self.chains[at].replay(&mut self.context, replays, outlet)?;
+        outlet.emit(&Event::Chained(Box::new(chained)))
+    }
 }
 
 impl Engine for Session {
@@ -372,6 +406,7 @@ impl Engine for Session {
                 let triaged = triage.run(&mut self.context, (*case, *candidate, *way), *replays, outlet)?;
                 outlet.emit(&Event::Triaged(triaged))?;
             }
+            Order::Chain { chain, replays } => self.replay_chain(*chain, *replays, outlet)?,
             Order::Quit => {}
         }
         self.heed_validation()?;
@@ -395,7 +430,7 @@ impl Engine for Session {
 /// One file for each device and driver: a bundle may visit many.
 fn compiled_path(bundle: &Path, device: &Capabilities) -> PathBuf {
     let Capabilities { vendor_id, device_id, driver_version, .. } = device;
-    bundle.join("compiled").join(format!("{vendor_id:x}-{device_id:x}-{driver_version:x}.bin"))
+    bundle.join(COMPILED_DIR).join(format!("{vendor_id:x}-{device_id:x}-{driver_version:x}.bin"))
 }
 
 /// The device's timestamps, or the host's clock less an empty submission (median of 9).

@@ -77,7 +77,7 @@ impl Placed {
         }
     }
 
-    fn resource(&self, role: Role) -> Resource<'_> {
+    pub(super) fn resource(&self, role: Role) -> Resource<'_> {
         match self {
             Placed::Buffer { buffer, offset_bytes, range_bytes } => {
                 Resource::StorageBuffer { buffer, offset_bytes: *offset_bytes, range_bytes: *range_bytes }
@@ -102,7 +102,7 @@ pub struct Output {
 }
 
 impl Output {
-    fn new(
+    pub(super) fn new(
         context: &Context,
         sets: &mut DescriptorSets,
         shape: &Conv2dShape,
@@ -147,6 +147,16 @@ impl Output {
         Ok(output)
     }
 
+    /// As the next link of a chain reads it.
+    pub(super) fn as_input(&self) -> Resource<'_> {
+        self.placed.resource(Role::Input)
+    }
+
+    /// As a dispatch writes it.
+    pub(super) fn as_output(&self) -> Resource<'_> {
+        self.placed.resource(Role::Output)
+    }
+
     /// The buffer that holds the raw words after [`Output::record_inspect`].
     pub fn raw(&self) -> &Buffer {
         match (&self.placed, &self.copied) {
@@ -188,6 +198,30 @@ fn allocate(
         return Allocation::exact(binding.layout, binding.dtype, dims);
     }
     Allocation::guarded(binding.layout, binding.dtype, dims, guard)
+}
+
+/// The values of an operand and its dims.
+pub(super) fn operand<'a>(role: Role, operands: &'a Operands, shape: &Conv2dShape) -> (&'a [f32], [usize; 4]) {
+    match role {
+        Role::Input => (&operands.input, shape.input_dims()),
+        Role::Weight => (&operands.weight, shape.weight_dims()),
+        Role::Bias | Role::Output => (&operands.bias, [1, shape.c_out, 1, 1]),
+    }
+}
+
+/// Allocates an operand with its guards and uploads it.
+pub(super) fn place(
+    context: &Context,
+    binding: &Binding,
+    values: &[f32],
+    dims: [usize; 4],
+    backing: &Backing,
+) -> Result<Placed, BenchError> {
+    let lanes = if binding.padding == Some(Padding::Undefined) { Lanes::Undefined } else { Lanes::Zero };
+    let allocation = allocate(context, binding, dims, guard_size(&context.device))?;
+    let placed = Placed::new(&context.device, &allocation, context.weakening, backing)?;
+    placed.upload(&context.device, &allocation.pack(values, lanes)?)?;
+    Ok(placed)
 }
 
 fn guard_size(device: &Device) -> GuardSize {
@@ -266,7 +300,7 @@ impl Site {
         let resources: Vec<Resource<'_>> = bindings
             .iter()
             .map(|b| match b.role {
-                Role::Output => self.output.placed.resource(Role::Output),
+                Role::Output => self.output.as_output(),
                 role => tensors[&(role, b.layout)].resource(role),
             })
             .collect();
@@ -290,16 +324,8 @@ impl Site {
             if tensors.contains_key(&(binding.role, binding.layout)) {
                 continue;
             }
-            let (values, dims) = match binding.role {
-                Role::Input => (&operands.input, self.shape.input_dims()),
-                Role::Weight => (&operands.weight, self.shape.weight_dims()),
-                Role::Bias | Role::Output => (&operands.bias, [1, self.shape.c_out, 1, 1]),
-            };
-            let lanes = if binding.padding == Some(Padding::Undefined) { Lanes::Undefined } else { Lanes::Zero };
-            let allocation = allocate(context, binding, dims, guard_size(&context.device))?;
-            let placed = Placed::new(&context.device, &allocation, context.weakening, &self.backing)?;
-            placed.upload(&context.device, &allocation.pack(values, lanes)?)?;
-            tensors.insert((binding.role, binding.layout), placed);
+            let (values, dims) = operand(binding.role, operands, &self.shape);
+            tensors.insert((binding.role, binding.layout), place(context, binding, values, dims, &self.backing)?);
         }
         let manifest = &context.bundle.manifest;
         let operation = self.operations.len();

@@ -2,7 +2,7 @@
 //! decide anything.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use crate::ops::{Family, OperandSet};
@@ -21,7 +21,8 @@ impl WrongElements {
     /// # Errors
     /// What the system says.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
+        cut_torn_row(&file)?;
         let is_new = file.metadata()?.len() == 0;
         let mut out = csv::Writer::from_writer(file);
         if is_new {
@@ -53,6 +54,14 @@ impl WrongElements {
     }
 }
 
+/// A worker that was killed may have left half a row.
+fn cut_torn_row(mut file: &File) -> io::Result<()> {
+    let mut text = Vec::new();
+    file.read_to_end(&mut text)?;
+    let n_whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    if n_whole < text.len() { file.set_len(n_whole as u64) } else { Ok(()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,5 +81,17 @@ mod tests {
         let rows = ["v@8x8x1,4-2-1x2,I1,B,0,0,0,1,2,0,NaN", "v@8x8x1,4-2-1x2,I1,B,0,1,0,1,4,0,9"];
         let expected = [[HEADER.join(",").as_str()].as_slice(), &rows, &rows].concat().join("\n") + "\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn half_a_row_of_a_killed_worker_is_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("wrong_elements.csv");
+        let whole = HEADER.join(",") + "\nv@8x8x1,4-2-1x2,I1,B,0,0,0,1,2,0,NaN\n";
+        for (left, kept) in [(format!("{whole}v@8x8x1,4-2"), whole.clone()), ("cand".into(), HEADER.join(",") + "\n")] {
+            std::fs::write(&path, left).unwrap();
+            drop(WrongElements::open(&path).unwrap());
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), kept);
+        }
     }
 }

@@ -16,7 +16,7 @@ pub const LOCALS: [[u32; 3]; 2] = [[8, 8, 1], [64, 1, 1]];
 /// Candidates of one class: variants x local sizes.
 pub const N: usize = N_VARIANTS * LOCALS.len();
 
-fn case(c_out: i64) -> SweepCase {
+pub fn case(c_out: i64) -> SweepCase {
     let fields = [("c_in", 8), ("c_out", c_out), ("h", 4), ("w", 4), ("kernel_h", 1), ("kernel_w", 1), ("stride", 1)];
     let more = [("padding", 0), ("groups", 1), ("batch", 1), ("activation", 0)];
     let fields: IndexMap<String, i64> = fields.iter().chain(&more).map(|(k, v)| ((*k).to_owned(), *v)).collect();
@@ -28,7 +28,7 @@ fn case(c_out: i64) -> SweepCase {
     }
 }
 
-fn variant(storage: &str, tile: usize) -> Variant {
+pub fn variant(storage: &str, tile: usize) -> Variant {
     let choice = |axis: &str, phase, value: String| AxisChoice { axis: axis.into(), phase, value };
     let term = |of: &str| vec![GridTerm { of: vec![of.into()], per: 1 }];
     Variant {
@@ -86,6 +86,7 @@ pub fn manifest() -> Manifest {
         candidates,
         given: vec![class("f32", 0), class("f16", N)],
         cases: vec![case(8), case(16)],
+        chains: Vec::new(),
         rules: Rules {
             min_rounds: 5,
             max_rounds: 10,

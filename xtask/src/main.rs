@@ -4,6 +4,32 @@
 //! and the commands `setup` and `ci`; everything else is passed on as it stands. Only std is used, so
 //! that the first command on a bare machine compiles in seconds.
 
+/// std's own panic where nobody reads (a closed pipe, a full disk), and would take a build or a sweep along.
+macro_rules! eprintln {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($words)*);
+    }};
+}
+macro_rules! eprint {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        let _ = write!(std::io::stderr(), $($words)*);
+    }};
+}
+macro_rules! println {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stdout(), $($words)*);
+    }};
+}
+macro_rules! print {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        let _ = write!(std::io::stdout(), $($words)*);
+    }};
+}
+
 mod ci;
 #[path = "../../src/exit.rs"]
 #[allow(dead_code)] // The codes are tilesmith's; only some of them arise here.
