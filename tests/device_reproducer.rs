@@ -101,9 +101,9 @@ fn what_is_no_reproducer_is_refused() {
     std::fs::create_dir(&folder).unwrap();
     let (code, message) = lab.reproduce(&folder);
     assert_eq!(code, Some(3));
-    assert!(message.as_str().unwrap().contains("not a reproducer"), "{message}");
+    assert!(message["error"]["message"].as_str().unwrap().contains("not a reproducer"), "{message}");
     std::fs::write(folder.join("reproducer.yaml"), "schema: 1\nkernel: [\n").unwrap();
     let (code, message) = lab.reproduce(&folder);
     assert_eq!(code, Some(3));
-    assert!(message.as_str().unwrap().contains("reproducer.yaml"), "{message}");
+    assert!(message["error"]["message"].as_str().unwrap().contains("reproducer.yaml"), "{message}");
 }
