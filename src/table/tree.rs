@@ -92,14 +92,27 @@ impl Plan {
 
 /// The candidates of `pack` that are confirmed on all `points` (one at least), best first, those not timed everywhere last.
 pub fn ranking(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[usize]) -> Vec<usize> {
-    let confirmed = |i: &usize| {
+    let mut ranked: Vec<(f64, usize)> = eligible(board, pack, points).collect();
+    ranked.sort_by(by_mean);
+    ranked.into_iter().map(|(_, i)| i).collect()
+}
+
+/// Those candidates with the mean logarithms of their regrets, infinite where they were not timed on every point.
+fn eligible<'b>(
+    board: &'b Board<'_>,
+    pack: &'b BTreeMap<String, String>,
+    points: &'b [usize],
+) -> impl Iterator<Item = (f64, usize)> + 'b {
+    let is_eligible = |i: &usize| {
         let candidate = &board.candidates[*i];
-        candidate.confirmed_on(points) && candidate.pack() == *pack
+        candidate.is_packed(pack) && candidate.confirmed_on(points)
     };
-    let mut ranked: Vec<usize> = board.confirmed.iter().copied().filter(confirmed).collect();
-    let mean = |i: usize| board.candidates[i].mean_log_regret(points).unwrap_or(f64::INFINITY);
-    ranked.sort_by(|a, b| mean(*a).total_cmp(&mean(*b)).then(a.cmp(b)));
-    ranked
+    let with_mean = |i: usize| (board.candidates[i].mean_log_regret(points).unwrap_or(f64::INFINITY), i);
+    board.confirmed.iter().copied().filter(is_eligible).map(with_mean)
+}
+
+fn by_mean(a: &(f64, usize), b: &(f64, usize)) -> std::cmp::Ordering {
+    a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
 }
 
 /// The best of `ranked`, or what is to be preferred within the tie: the incumbent, the reference, fewer registers.
@@ -125,7 +138,7 @@ pub fn fallback(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[us
     let reference = ranked.iter().copied().find(|i| board.candidates[*i].reference);
     let steady = || ranked.iter().copied().min_by(|a, b| worst(*a).total_cmp(&worst(*b)));
     let admitted = |c: &Candidate| c.reference && !c.denied && points.iter().all(|p| c.proofs[*p].admitted);
-    let unconfirmed = || board.candidates.iter().position(|c| admitted(c) && c.pack() == *pack);
+    let unconfirmed = || board.candidates.iter().position(|c| admitted(c) && c.is_packed(pack));
     reference.or_else(steady).or_else(unconfirmed)
 }
 
@@ -179,7 +192,7 @@ fn grow(
 
 /// The least sum of logarithms of regret that one confirmed candidate reaches on all `points`.
 fn best_sum(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[usize]) -> Option<f64> {
-    let best = *ranking(board, pack, points).first()?;
+    let (_, best) = eligible(board, pack, points).min_by(by_mean)?;
     board.candidates[best].mean_log_regret(points).map(|m| m * points.len() as f64)
 }
 
@@ -210,13 +223,16 @@ fn splits(board: &Board<'_>, points: &[usize], products: &[&[&str]]) -> Vec<Spli
             continue;
         }
         let product = Product::of(names);
-        let value = |p: usize| product.value(&board.points[p].features);
-        let values: Vec<u64> = points.iter().map(|p| value(*p)).collect::<BTreeSet<_>>().into_iter().collect();
+        // Looked up by name, so once for each point, not once for each threshold.
+        let valued: Vec<(usize, u64)> =
+            points.iter().map(|p| (*p, product.value(&board.points[*p].features))).collect();
+        let values: Vec<u64> = valued.iter().map(|v| v.1).collect::<BTreeSet<_>>().into_iter().collect();
         let gaps: Vec<&[u64]> = values.windows(2).collect();
         let step = gaps.len().div_ceil(MAX_THRESHOLDS).max(1);
         for gap in gaps.iter().step_by(step) {
             let bound = between(gap[0], gap[1]);
-            let (high, low) = points.iter().partition(|p| value(**p) >= bound);
+            let side = |is_high: bool| valued.iter().filter(|v| (v.1 >= bound) == is_high).map(|v| v.0).collect();
+            let (high, low) = (side(true), side(false));
             all.push(Split { product: product.clone(), bound, high, low });
         }
     }
