@@ -30,6 +30,10 @@ pub enum ResultsError {
     Empty { path: PathBuf },
     #[error("{path}: cannot read: {source}")]
     Read { path: PathBuf, source: io::Error },
+    #[error(
+        "{path}: the content hashes to {found}, not to {expected} as the sweep's .yaml says: it was changed or damaged since (restore it, or sweep again)"
+    )]
+    Altered { path: PathBuf, found: String, expected: String },
     #[error("{path}: cannot write: {source} (the file there before, if any, is untouched)")]
     Write { path: PathBuf, source: io::Error },
     #[error("{path}:{line}: not a CSV of results: {message}")]

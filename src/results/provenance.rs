@@ -55,6 +55,9 @@ pub struct Provenance {
     /// Whether all candidates that ran a case agree bit for bit on small integers.
     #[serde(default)]
     pub i1: IndexMap<String, I1Agreement>,
+    /// Content hashes of the two sheets beside, by the ends of their names; results of before have none.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub sheets: IndexMap<String, String>,
 }
 
 /// The reference candidate of a `given` class.
@@ -240,6 +243,7 @@ pub(crate) mod tests {
                 "c".to_string(),
                 I1Agreement { hash: "00e1234567890123".into(), ran: 12, agree: 12 },
             )]),
+            sheets: IndexMap::from([(".csv".to_string(), "0123456789abcdef".to_string())]),
         }
     }
 

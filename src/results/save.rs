@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use indexmap::IndexMap;
 use tempfile::NamedTempFile;
 use zstd::stream::write::Encoder;
 
@@ -13,6 +14,7 @@ use super::readable::Readable;
 use super::sheet::{Header, SheetWriter};
 use super::{Facts, Provenance, ResultsError, Row};
 use crate::beside;
+use crate::content_hash::short_hash;
 
 pub(super) const CSV: &str = ".csv";
 pub(super) const FULL: &str = ".full.csv.zst";
@@ -59,6 +61,16 @@ pub fn is_sweep_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= MAX_NAME_CHARS && !name.starts_with('.') && name.chars().all(safe)
 }
 
+/// Of a sheet's content. Version control may turn the line ends of text.
+pub(super) fn sheet_hash(suffix: &str, bytes: &[u8]) -> String {
+    if suffix != CSV {
+        return short_hash(bytes);
+    }
+    let is_line_end = |at: usize| bytes[at] == b'\r' && bytes.get(at + 1) == Some(&b'\n');
+    let plain: Vec<u8> = (0..bytes.len()).filter(|at| !is_line_end(*at)).map(|at| bytes[at]).collect();
+    short_hash(&plain)
+}
+
 impl Saver {
     /// `header` names all case fields and axes that rows will have, in the order of their columns.
     pub fn begin(folder: &Path, sweep: &str, header: Header, repeat: Repeat) -> Result<Self, ResultsError> {
@@ -98,12 +110,22 @@ impl Saver {
         let (full, yaml, csv) = (path(FULL), path(YAML), path(CSV));
         let facts_path = Facts::path(&self.folder, &self.name);
         let facts_text = facts.to_json().map_err(|e| ResultsError::write(&facts_path, e.into()))?;
-        let provenance = Provenance { verdicts: self.tally.verdicts(), i1: self.tally.i1(), ..provenance.clone() };
-        let yaml_text = provenance.to_yaml(&yaml)?;
-
         let encoder = self.full.finish().map_err(|e| e.at(&full))?;
         let full_file = encoder.finish().map_err(|e| ResultsError::write(&full, e))?;
 
+        let csv_file = beside::create(&self.folder).map_err(|e| ResultsError::write(&csv, e))?;
+        let mut writer = SheetWriter::new(csv_file, self.header).map_err(|e| e.at(&csv))?;
+        let shown = self.shown.into_rows();
+        shown.iter().try_for_each(|row| writer.write(row)).map_err(|e| e.at(&csv))?;
+        let csv_file = writer.finish().map_err(|e| e.at(&csv))?;
+
+        let mut sheets = IndexMap::new();
+        for (suffix, file, path) in [(CSV, &csv_file, &csv), (FULL, &full_file, &full)] {
+            let bytes = fs::read(file.path()).map_err(|e| ResultsError::write(path, e))?;
+            sheets.insert(suffix.to_owned(), sheet_hash(suffix, &bytes));
+        }
+        let (verdicts, i1) = (self.tally.verdicts(), self.tally.i1());
+        let yaml_text = Provenance { verdicts, i1, sheets, ..provenance.clone() }.to_yaml(&yaml)?;
         let small = |path: &Path, text: &str| {
             let fault = |e| ResultsError::write(path, e);
             let mut file = beside::create(&self.folder).map_err(fault)?;
@@ -112,12 +134,6 @@ impl Saver {
         };
         let yaml_file = small(&yaml, &yaml_text)?;
         let facts_file = small(&facts_path, &facts_text)?;
-
-        let csv_file = beside::create(&self.folder).map_err(|e| ResultsError::write(&csv, e))?;
-        let mut writer = SheetWriter::new(csv_file, self.header).map_err(|e| e.at(&csv))?;
-        let shown = self.shown.into_rows();
-        shown.iter().try_for_each(|row| writer.write(row)).map_err(|e| e.at(&csv))?;
-        let csv_file = writer.finish().map_err(|e| e.at(&csv))?;
 
         // All are on disk before the first gets its name: a full disk leaves the old ones together.
         let files = [(full_file, &full), (yaml_file, &yaml), (facts_file, &facts_path), (csv_file, &csv)];
@@ -214,6 +230,26 @@ mod tests {
         assert_eq!((shown.rows.len(), shown.is_complete()), (5, false));
         let left: Vec<_> = fs::read_dir(&device).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(left.len(), 3, "nothing half-written stays: {left:?}");
+    }
+
+    #[test]
+    fn a_sheet_that_was_changed_since_is_refused_and_line_ends_are_not_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let device = folder.path().join("d");
+        let saved = save(&device, "quick", &many(), &provenance(), Repeat::Replace).unwrap();
+        let text = fs::read_to_string(&saved.csv).unwrap();
+        fs::write(&saved.csv, text.replace('\n', "\r\n")).unwrap();
+        assert!(ResultSet::load(&device).is_ok());
+        // It still reads, and says another verdict; the whole set beside it is read in its place.
+        fs::write(&saved.csv, text.replacen("admitted", "rejected", 1)).unwrap();
+        let error = ResultSet::load(&device).unwrap_err();
+        assert!(matches!(&error, ResultsError::Altered { path, .. } if *path == saved.csv), "{error}");
+        assert!(!error.is_system());
+        fs::write(&saved.csv, &text).unwrap();
+        let other = save(&folder.path().join("e"), "quick", &many()[..9], &provenance(), Repeat::Replace).unwrap();
+        fs::copy(&other.full, &saved.full).unwrap();
+        let error = ResultSet::load(&device).unwrap_err();
+        assert!(matches!(&error, ResultsError::Altered { path, .. } if *path == saved.full), "{error}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use super::save::{CSV, FULL, YAML};
+use super::save::{CSV, FULL, YAML, sheet_hash};
 use super::sheet::read_each;
 use super::{Provenance, ResultsError, Row};
 use crate::verify::Status;
@@ -136,6 +136,9 @@ fn each_row_of(folder: &Path, name: &str, mut each: impl FnMut(Row)) -> Result<S
     })?;
     // A fault of the sheet is said before one of the file beside it.
     let provenance = provenance?;
+    if let Some(provenance) = &provenance {
+        check_sheets(provenance, path)?;
+    }
     if !has_given && provenance.is_none() {
         return Err(ResultsError::MissingColumn {
             path: sheet_path,
@@ -144,6 +147,24 @@ fn each_row_of(folder: &Path, name: &str, mut each: impl FnMut(Row)) -> Result<S
         });
     }
     Ok(Source { name: name.to_string(), provenance, complete, n_rows })
+}
+
+/// Sheets that are there must be as the sweep wrote them: a damaged one may still be read, and say something else.
+fn check_sheets(provenance: &Provenance, path: impl Fn(&str) -> PathBuf) -> Result<(), ResultsError> {
+    for (suffix, expected) in &provenance.sheets {
+        let path = path(suffix);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            // Either sheet will do; that both are missing is said where one is opened.
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(e) => return Err(ResultsError::read(&path, e)),
+        };
+        let found = sheet_hash(suffix, &bytes);
+        if found != *expected {
+            return Err(ResultsError::Altered { path, found, expected: expected.clone() });
+        }
+    }
+    Ok(())
 }
 
 /// One row per candidate and case from sweeps in order of age; see [`ResultSet::load`].
@@ -193,7 +214,8 @@ mod tests {
         fs::write(folder.path().join("quick.csv"), old).unwrap();
         let error = ResultSet::load(folder.path()).unwrap_err().to_string();
         assert!(error.contains("column given is missing"), "{error}");
-        fs::write(folder.path().join("quick.yaml"), provenance().to_yaml(Path::new("")).unwrap()).unwrap();
+        let of_old = Provenance { sheets: indexmap::IndexMap::new(), ..provenance() };
+        fs::write(folder.path().join("quick.yaml"), of_old.to_yaml(Path::new("")).unwrap()).unwrap();
         assert_eq!(ResultSet::load(folder.path()).unwrap().rows[0].given, "f16_buf_f32");
     }
 

@@ -286,6 +286,7 @@ fn provenance(outcome: &Outcome) -> Provenance {
         // Both are counted while the rows are written.
         verdicts: IndexMap::new(),
         i1: IndexMap::new(),
+        sheets: IndexMap::new(),
         rules,
         canary_arithmetic_ns,
         canary_bandwidth_ns,
