@@ -39,10 +39,14 @@ impl Lab {
     }
 
     fn sweep(&self, args: &[&str]) -> Output {
+        self.run(&[&["sweep", "chains.yaml"], args].concat())
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tilesmith"));
         // Tests of one device run side by side.
         command.env("TILESMITH_LOCKS", self.0.path().join("locks"));
-        command.args(["sweep", "chains.yaml"]).args(args).arg("--project").arg(self.0.path()).output().unwrap()
+        command.args(args).arg("--project").arg(self.0.path()).output().unwrap()
     }
 
     /// The exit code and what is known of each chain.
@@ -83,6 +87,10 @@ fn right_chains_are_admitted_and_saved_without_a_table() {
     assert_eq!(text.lines().count(), 3, "{text}");
     assert!(text.contains("conv2d_pw_f32_buf_f32") && text.contains(">silu_f32_1>"), "{text}");
     assert!(!lab.0.path().join("results/tables").exists());
+    // Such results are none for a table, and no fault of the folder either.
+    let table = lab.run(&["table"]);
+    let said = String::from_utf8_lossy(&table.stderr);
+    assert!(table.status.code() == Some(tilesmith::exit::INPUT) && !said.contains("unknown op"), "{said}");
     // Nothing is left to do.
     let again = lab.sweep(&["--resume"]);
     assert_eq!(again.status.code(), Some(0), "{}", String::from_utf8_lossy(&again.stderr));

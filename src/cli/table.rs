@@ -47,8 +47,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         folders
     };
     let sweeps = load::sweeps(&folders).map_err(load_failure)?;
-    let kernels: BTreeSet<&str> =
-        sweeps.iter().map(|s| s.facts.kernel.as_str()).filter(|kernel| *kernel != crate::results::CHAINS).collect();
+    let kernels: BTreeSet<&str> = sweeps.iter().map(|s| s.facts.kernel.as_str()).collect();
     if let Some(kernel) = args.kernel.as_deref().filter(|k| !kernels.contains(k)) {
         let known = kernels.into_iter().collect::<Vec<_>>().join(", ");
         let message = format!("no results of kernel {kernel} (there are results of: {known})");

@@ -101,12 +101,12 @@ pub fn devices_of(given: &Path) -> Result<Vec<PathBuf>, LoadError> {
     if given.is_dir() && sheets(given)?.is_empty() { device_folders(given) } else { Ok(vec![given.to_path_buf()]) }
 }
 
-/// All sweeps of the given devices' folders.
+/// All sweeps of the given devices' folders that a table may learn from: not those of chains.
 pub fn sweeps(folders: &[PathBuf]) -> Result<Vec<SweepResults>, LoadError> {
     let mut all = Vec::new();
     for folder in folders {
         for (sweep, path) in sheets(folder)? {
-            all.push(sweep_results(folder, &sweep, &path)?);
+            all.extend(sweep_results(folder, &sweep, &path)?);
         }
     }
     Ok(all)
@@ -130,8 +130,11 @@ fn sheets(folder: &Path) -> Result<BTreeMap<String, PathBuf>, LoadError> {
     Ok(sheets)
 }
 
-fn sweep_results(folder: &Path, sweep: &str, path: &Path) -> Result<SweepResults, LoadError> {
+fn sweep_results(folder: &Path, sweep: &str, path: &Path) -> Result<Option<SweepResults>, LoadError> {
     let facts = Facts::load(&Facts::path(folder, sweep))?;
+    if facts.kernel == crate::results::CHAINS {
+        return Ok(None);
+    }
     let mut findings = Findings::default();
     let mut by_case: BTreeMap<String, CaseFeatures> = BTreeMap::new();
     let mut fault = None;
@@ -150,7 +153,7 @@ fn sweep_results(folder: &Path, sweep: &str, path: &Path) -> Result<SweepResults
     let no_provenance = || LoadError::NoProvenance { path: path.into(), sweep: sweep.to_owned() };
     let provenance = results.provenance.ok_or_else(no_provenance)?;
     let device = &provenance.device;
-    Ok(SweepResults {
+    Ok(Some(SweepResults {
         device: folder.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default(),
         sweep: sweep.to_owned(),
         complete: results.complete,
@@ -165,7 +168,7 @@ fn sweep_results(folder: &Path, sweep: &str, path: &Path) -> Result<SweepResults
         facts,
         features: by_case,
         rows: findings.finish(),
-    })
+    }))
 }
 
 fn features_of(op: &str, row: &Row) -> Result<CaseFeatures, CaseError> {
