@@ -51,7 +51,11 @@ impl Lab {
 
     /// The exit code and what is known of each chain.
     fn chains(&self) -> (Option<i32>, Vec<serde_json::Value>) {
-        let output = self.sweep(&["--format", "json"]);
+        self.chains_in(&self.0.path().join("results"))
+    }
+
+    fn chains_in(&self, out: &Path) -> (Option<i32>, Vec<serde_json::Value>) {
+        let output = self.sweep(&["--format", "json", "--out", out.to_str().unwrap()]);
         let summary: serde_json::Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
         (output.status.code(), summary["chains"].as_array().unwrap().clone())
@@ -99,7 +103,12 @@ fn right_chains_are_admitted_and_saved_without_a_table() {
 #[test]
 fn a_link_that_computes_wrong_is_named() {
     let lab = Lab::new(SWEEP, &[("lib/epilogue.glsl.jinja", "/ divisor;", "/ (divisor * 1.0001);")]);
-    let (code, chains) = lab.chains();
+    // Elsewhere, so that nothing is written into the project.
+    let out = tempfile::tempdir().unwrap();
+    let (code, chains) = lab.chains_in(out.path());
+    let written: Vec<_> = std::fs::read_dir(lab.0.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(written.iter().all(|name| name != ".tilesmith" && name != "results"), "{written:?}");
+    assert!(out.path().join(".tilesmith/bundle/chains").is_dir());
     assert_eq!(code, Some(0), "{chains:?}");
     assert_eq!(chains[0]["verdict"], "rejected(bound)", "{chains:?}");
     assert!(chains[0]["detail"].as_str().unwrap().contains("link 2 of pw_silu_conv3x3"), "{chains:?}");

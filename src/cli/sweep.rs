@@ -46,7 +46,7 @@ pub struct Args {
     /// Stop after so long, such as 8m; --resume goes on. Overrides the sweep file.
     #[arg(long, value_name = "TIME", value_parser = parse_wall)]
     wall: Option<Duration>,
-    /// Where results and journal go.
+    /// Where results, journal and bundle go; nothing is then written into the project.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Keep the results of this sweep that are there, and save as <sweep>@2, @3 and so on.
@@ -249,7 +249,9 @@ fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
             if let Some(warning) = project.cache_warning() {
                 notice(&warning);
             }
-            let shelved = shelf::put(&common.project, plan).map_err(bundle_failure)?;
+            // A project that may only be read is no obstacle where results go elsewhere.
+            let place = args.out.as_deref().unwrap_or(&common.project);
+            let shelved = shelf::put(place, plan).map_err(bundle_failure)?;
             (shelved.bundle.clone(), Some(project), Some(shelved))
         }
     };

@@ -1,4 +1,4 @@
-//! The bundles of a project: a folder for each plan of a sweep, so that two runs with two plans do not write over each other.
+//! The bundles of a project, in it or where its results go: a folder for each plan of a sweep, so that two runs with two plans do not write over each other.
 //! Plans that nobody runs any more go when another one comes. Knows folders; must not know what a plan asks.
 
 use std::fs::File;
@@ -18,12 +18,12 @@ pub struct Shelved {
     _in_use: Option<File>,
 }
 
-/// Saves a plan in the project's folder for it.
+/// Saves a plan in the folder for it below `place`: the project's, or where results go.
 ///
 /// # Errors
 /// What cannot be written.
-pub fn put(project: &Path, plan: Plan) -> Result<Shelved, BundleError> {
-    let shelf = project.join(BUNDLE_DIR);
+pub fn put(place_of_shelf: &Path, plan: Plan) -> Result<Shelved, BundleError> {
+    let shelf = place_of_shelf.join(BUNDLE_DIR);
     let identity = plan.manifest.identity(&shelf)?;
     let (dir, in_use) = place(&shelf, &plan.manifest.sweep, &identity)
         .map_err(|source| BundleError::Write { path: shelf.clone(), source })?;
