@@ -57,6 +57,8 @@ pub mod beside;
 
 pub mod content_hash;
 
+pub mod driver_files;
+
 pub mod exit;
 
 pub mod host_memory;

@@ -1,5 +1,6 @@
 //! What can go wrong with a device, with the driver's own code kept.
 
+use crate::driver_files;
 use ash::vk;
 
 #[derive(Debug, thiserror::Error)]
@@ -8,8 +9,10 @@ pub enum GpuError {
         "no Vulkan loader on this machine ({0}); install the package libvulkan1 and a driver such as mesa-vulkan-drivers"
     )]
     NoLoader(String),
-    #[error("the Vulkan loader finds no device; install a driver (mesa-vulkan-drivers has one for the CPU)")]
+    #[error("the Vulkan loader finds no device; {}", driver_advice())]
     NoDevice,
+    #[error("the Vulkan loader cannot start ({result:?}); {}", driver_advice())]
+    NoInstance { result: vk::Result },
     #[error(
         "no layer VK_LAYER_KHRONOS_validation on this machine; install the package vulkan-validationlayers, or leave --validate out"
     )]
@@ -22,6 +25,11 @@ pub enum GpuError {
     NoMemoryType { what: &'static str, allowed: u32 },
     #[error("the device did not finish within {limit_ms} ms")]
     TimedOut { limit_ms: u64 },
+}
+
+fn driver_advice() -> String {
+    let none_chosen = || "install a driver (mesa-vulkan-drivers has one for the CPU)".to_owned();
+    driver_files::advice().unwrap_or_else(none_chosen)
 }
 
 impl GpuError {

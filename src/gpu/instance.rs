@@ -82,7 +82,7 @@ impl Instance {
             vk::Result::ERROR_LAYER_NOT_PRESENT => GpuError::NoValidationLayer,
             // A loader without any driver answers with this.
             vk::Result::ERROR_INCOMPATIBLE_DRIVER => GpuError::NoDevice,
-            result => GpuError::Vulkan { what: "vkCreateInstance", result },
+            result => GpuError::NoInstance { result },
         })?;
         // SAFETY: `raw` was just made.
         let physical = unsafe { raw.enumerate_physical_devices() };

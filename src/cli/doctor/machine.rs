@@ -1,5 +1,6 @@
 //! The machine as `doctor` looks at it: files and environment, no Vulkan. A test hands in a root of its own.
 
+use crate::driver_files;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -29,9 +30,7 @@ impl Machine {
             cache: cache.map(|cache| cache.join("tilesmith")),
             home,
             path: variable("PATH").unwrap_or_default(),
-            chosen_drivers: ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"]
-                .into_iter()
-                .find_map(|name| Some((name, variable(name)?))),
+            chosen_drivers: driver_files::chosen(),
             program_folder: std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_path_buf())),
         }
     }
