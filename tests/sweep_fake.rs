@@ -288,13 +288,12 @@ fn identical_candidates_have_no_significant_winner() {
     let (outcome, rows) = lab.run(r#"{"spread": 0.0, "noise": 0.05, "seed": 11}"#);
     assert_eq!(outcome.ending, Ending::Complete);
     let summary = Summary::of(&outcome, None);
-    for w in &summary.winners {
-        let spans_1 = w.ratio_lo.unwrap() <= 1.0 && w.ratio_hi.unwrap() >= 1.0;
-        assert_eq!(w.doubt.is_some(), spans_1 && !w.is_incumbent, "{w:?}");
-    }
-    assert!(summary.winners.iter().any(|w| w.doubt.is_some()), "{:?}", summary.winners);
+    // Noise of 5 % makes somebody lead; without a difference to show, the incumbent stays.
+    assert!(summary.winners.iter().all(|w| w.is_incumbent), "{:?}", summary.winners);
+    assert!(summary.winners.iter().any(|w| w.contender.is_some()), "{:?}", summary.winners);
     let text = summary.text("");
-    assert!(text.contains("not told apart from the incumbent") && text.contains("in fresh holdout blocks"), "{text}");
+    assert!(text.contains("stays: not told apart in the holdout from"), "{text}");
+    assert!(rows.iter().filter(|r| r.stage == "reference" && r.rounds > 0).all(|r| r.tie));
     for row in rows.iter().filter(|r| r.stage != "reference" && r.rounds > 0) {
         let (lo, hi) = (row.ratio_lo.unwrap(), row.ratio_hi.unwrap());
         let beyond = hi < 1.0 / 1.03 || lo > 1.03;

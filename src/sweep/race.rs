@@ -41,7 +41,10 @@ pub struct Race {
     pub blocks: Vec<KeptBlock>,
     pub holdout: Vec<KeptBlock>,
     pub phase: Phase,
+    /// Where the rounds or the holdout do not tell the leader from the pivot, the pivot.
     pub winner: Option<u32>,
+    /// Who met the pivot in the holdout.
+    pub contender: Option<u32>,
     pub stop: Option<StopReason>,
     pub n_redone: u32,
     doubted: Vec<u32>,
@@ -74,6 +77,7 @@ impl Race {
             holdout: Vec::new(),
             phase: Phase::Rounds,
             winner: None,
+            contender: None,
             stop: None,
             n_redone: 0,
             doubted: Vec::new(),
@@ -158,7 +162,7 @@ impl Race {
         if !self.live.contains(&self.pivot) {
             return self.repivot(rules);
         }
-        if self.phase == Phase::Holdout && self.winner.is_none_or(|w| !self.live.contains(&w)) {
+        if self.phase == Phase::Holdout && self.contender.is_none_or(|c| !self.live.contains(&c)) {
             return self.finish_rounds(rules);
         }
         // A block of the pivot alone compares nothing, except where nobody else is left.
@@ -177,6 +181,7 @@ impl Race {
         self.holdout.clear();
         self.pending.clear();
         self.winner = None;
+        self.contender = None;
         self.rounds = 0;
         self.redos = 0;
         match self.live.first() {
@@ -218,6 +223,7 @@ impl Race {
     fn end_of_round(&mut self, rules: &Rules) {
         if self.phase == Phase::Holdout {
             self.phase = Phase::Done;
+            self.winner = if self.is_undecided(rules) { Some(self.pivot) } else { self.contender };
             return;
         }
         self.rounds += 1;
@@ -244,25 +250,38 @@ impl Race {
         }
     }
 
-    /// Names the winner; it and the pivot then meet in fresh blocks, since its own samples flatter it.
+    /// Names the leader; it and the pivot then meet in fresh blocks, since its own samples flatter it.
     fn finish_rounds(&mut self, rules: &Rules) {
         self.holdout.clear();
         self.pending.clear();
+        self.contender = None;
         let standings: Vec<Standing> =
             self.standings().into_iter().filter(|s| self.live.contains(&s.candidate)).collect();
-        self.winner = schedule::leader(&standings).map(|s| s.candidate);
+        let leader = schedule::leader(&standings);
+        let stays = |pivot: &&Standing| {
+            pivot.candidate == self.pivot && pivot.may_win && leader.is_some_and(|l| l.log_ratio >= -rules.tie.ln_1p())
+        };
+        self.winner = standings.iter().find(stays).or(leader).map(|s| s.candidate);
         match self.winner {
-            Some(winner) if winner != self.pivot => {
+            Some(leader) if leader != self.pivot => {
+                self.contender = self.winner;
                 self.phase = Phase::Holdout;
                 let mut draw = self.draw();
                 for _ in 0..rules.min_rounds.max(stats::min_pairs(LEVEL) as u32) {
-                    let mut pair = vec![winner, self.pivot];
+                    let mut pair = vec![leader, self.pivot];
                     draw.shuffle(&mut pair);
                     self.pending.push(pair);
                 }
             }
             _ => self.phase = Phase::Done,
         }
+    }
+
+    /// The holdout does not show its contender to be faster than the pivot, beyond a tie: then noise would choose.
+    pub fn is_undecided(&self, rules: &Rules) -> bool {
+        let pivot_may_win = self.live.contains(&self.pivot) && !self.doubted.contains(&self.pivot);
+        let is_faster = |c: Comparison| c.hi.is_some_and(|hi| hi < 1.0) && c.ratio * (1.0 + rules.tie) < 1.0;
+        self.contender.is_some() && pivot_may_win && !self.holdout_ratio().is_some_and(is_faster)
     }
 
     /// Samples of every candidate with the pivot's of the same block.
@@ -291,10 +310,10 @@ impl Race {
         standings
     }
 
-    /// The winner against the pivot in fresh blocks.
+    /// The contender against the pivot in fresh blocks.
     pub fn holdout_ratio(&self) -> Option<Comparison> {
-        let winner = self.winner?;
-        pair_up(&self.holdout, self.pivot).get(&winner)?.compare()
+        let contender = self.contender?;
+        pair_up(&self.holdout, self.pivot).get(&contender)?.compare()
     }
 }
 
@@ -488,6 +507,31 @@ mod tests {
             race.remove(c, &rules());
         }
         assert_eq!((race.phase, race.winner, race.next_block()), (Phase::Done, None, None));
+    }
+
+    #[test]
+    fn a_leader_that_the_holdout_does_not_confirm_leaves_the_pivot_in_place() {
+        let mut race = start(6);
+        while race.phase == Phase::Rounds {
+            let members = race.next_block().unwrap().to_vec();
+            race.block(&block_of(&members, &time), &rules());
+        }
+        assert!(race.is_undecided(&rules()), "nothing is decided before the holdout");
+        run(&mut race, |_| 100.0);
+        assert_eq!((race.winner, race.contender, race.phase), (Some(0), Some(3), Phase::Done));
+        assert!(race.is_undecided(&rules()));
+    }
+
+    #[test]
+    fn within_the_tie_the_pivot_wins_without_a_holdout() {
+        let nearly = |c: u32| if c == 3 { 98.0 } else { 100.0 + 10.0 * f64::from(c) };
+        let mut race = start(6);
+        run(&mut race, nearly);
+        assert_eq!((race.winner, race.contender), (Some(0), None));
+        let mut race = start(6);
+        race.doubted.push(0);
+        run(&mut race, nearly);
+        assert_eq!((race.winner, race.contender), (Some(3), Some(3)), "what is doubted does not stay");
     }
 
     #[test]

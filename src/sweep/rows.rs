@@ -171,6 +171,8 @@ pub struct Standings<'a> {
     tie: f64,
     /// The pivot is the incumbent, so its ratios mean what the column says.
     is_against_incumbent: bool,
+    /// The pivot, where the holdout did not tell its contender from it.
+    kept: Option<u32>,
     n_within: usize,
 }
 
@@ -188,6 +190,7 @@ impl<'a> Standings<'a> {
             best: state.best_ratio(case, given),
             tie: state.manifest.rules.tie,
             is_against_incumbent,
+            kept: race.filter(|race| race.is_undecided(&state.manifest.rules)).map(|race| race.pivot),
             n_within: 0,
         };
         let admitted = |c: &&u32| state.records.get(case, **c as usize).is_admitted();
@@ -197,7 +200,7 @@ impl<'a> Standings<'a> {
 
     fn is_within(&self, candidate: u32) -> bool {
         let ratio = self.pairs.get(&candidate).and_then(Pairs::compare).map(|c| c.ratio);
-        ratio.zip(self.best).is_some_and(|(ratio, best)| ratio <= best * (1.0 + self.tie))
+        self.kept == Some(candidate) || ratio.zip(self.best).is_some_and(|(r, best)| r <= best * (1.0 + self.tie))
     }
 
     /// Admitted candidates within the tie threshold of the best, the best among them.
@@ -224,7 +227,7 @@ impl<'a> Standings<'a> {
             is_tie: self.n_within > 1 && self.is_within(raced),
             holdout: race
                 .holdout_ratio()
-                .filter(|_| race.winner == Some(candidate) && self.is_against_incumbent)
+                .filter(|_| race.contender == Some(candidate) && self.is_against_incumbent)
                 .map(|c| c.ratio),
             time_canary: time_ns.zip(canary).map(|(time, canary)| time / canary),
         }

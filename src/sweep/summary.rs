@@ -59,6 +59,16 @@ pub struct Example {
 }
 
 #[derive(Debug, Serialize)]
+pub struct Contender {
+    pub variant: String,
+    pub local: [u32; 3],
+    /// Over the incumbent, in fresh blocks, with its 99 % interval.
+    pub holdout: f64,
+    pub holdout_lo: Option<f64>,
+    pub holdout_hi: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
 pub struct Winner {
     pub case: String,
     pub given: String,
@@ -71,8 +81,8 @@ pub struct Winner {
     pub ratio_hi: Option<f64>,
     pub holdout: Option<f64>,
     pub is_incumbent: bool,
-    /// Where the rounds do not show it to be faster than the incumbent: why.
-    pub doubt: Option<String>,
+    /// Who led the rounds, where the holdout did not tell it from the incumbent, which then stays.
+    pub contender: Option<Contender>,
     pub n_tied: usize,
     pub rounds: u32,
 }
@@ -228,13 +238,6 @@ fn winners(state: &State) -> Vec<Winner> {
             let candidate = &manifest.candidates[winner as usize];
             let incumbent = state.incumbent(case, given) as u32;
             let is_incumbent = state.dispatch(case, incumbent) == state.dispatch(case, winner);
-            let doubt = match (timed.ratio, timed.ratio_lo.zip(timed.ratio_hi)) {
-                (Some(_), None) => Some(format!("no interval: {} rounds", timed.rounds)),
-                (Some(_), Some((lo, hi))) if lo <= 1.0 && hi >= 1.0 => {
-                    Some("not told apart from the incumbent".to_owned())
-                }
-                _ => None,
-            };
             winners.push(Winner {
                 case: sweep_case.case.id.clone(),
                 given: class.id.clone(),
@@ -246,13 +249,27 @@ fn winners(state: &State) -> Vec<Winner> {
                 ratio_hi: timed.ratio_hi,
                 holdout: timed.holdout,
                 is_incumbent,
-                doubt: doubt.filter(|_| !is_incumbent),
+                contender: contender(state, case, given).filter(|_| is_incumbent),
                 n_tied: standings.n_tied(),
                 rounds: timed.rounds,
             });
         }
     }
     winners
+}
+
+/// The loser of a holdout that did not tell its two apart.
+fn contender(state: &State, case: usize, given: usize) -> Option<Contender> {
+    let race = state.race(case, given).filter(|race| race.is_undecided(&state.manifest.rules))?;
+    let candidate = &state.manifest.candidates[race.contender? as usize];
+    let holdout = race.holdout_ratio()?;
+    Some(Contender {
+        variant: state.manifest.variants[candidate.variant].variant.name.clone(),
+        local: candidate.local,
+        holdout: holdout.ratio,
+        holdout_lo: holdout.lo,
+        holdout_hi: holdout.hi,
+    })
 }
 
 fn finalists(state: &State) -> Vec<Finalist> {
@@ -388,10 +405,14 @@ impl Summary {
             return;
         }
         *out += "winners, with their time over the incumbent's (below 1 is faster; 99 % interval)\n";
-        let ratio = |w: &Winner| match (w.ratio, w.ratio_lo, w.ratio_hi) {
-            (Some(r), Some(lo), Some(hi)) => format!("{r:.3} [{lo:.3}, {hi:.3}]"),
-            (Some(r), ..) => format!("{r:.3}"),
-            _ => "no incumbent".to_owned(),
+        let with_interval = |ratio: f64, lo: Option<f64>, hi: Option<f64>| match lo.zip(hi) {
+            Some((lo, hi)) => format!("{ratio:.3} [{lo:.3}, {hi:.3}]"),
+            None => format!("{ratio:.3}"),
+        };
+        let ratio = |w: &Winner| match w.ratio {
+            _ if w.is_incumbent => "the incumbent".to_owned(),
+            Some(ratio) => with_interval(ratio, w.ratio_lo, w.ratio_hi),
+            None => "no incumbent".to_owned(),
         };
         for w in self.winners.iter().take(MAX_LINES) {
             let time = w.time_ns.map_or_else(|| "-".to_owned(), super::progress::duration_ns);
@@ -404,8 +425,10 @@ impl Summary {
                 if w.n_tied > 1 { format!("{} tied", w.n_tied) } else { String::new() }
             );
             *out += &format!("    {}\n", candidate_name(&w.variant, w.local));
-            if let Some(doubt) = &w.doubt {
-                *out += &format!("    {doubt}\n");
+            if let Some(c) = &w.contender {
+                let ratio = with_interval(c.holdout, c.holdout_lo, c.holdout_hi);
+                let name = candidate_name(&c.variant, c.local);
+                *out += &wrap("    ", &format!("stays: not told apart in the holdout from {name}, at {ratio}"), "    ");
             }
         }
         if self.winners.len() > MAX_LINES {
