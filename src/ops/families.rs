@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use super::Case;
 use super::case::{CaseError, Conv2dShape, Op};
 use super::conv2d;
+use super::one_hot;
 use super::random::Stream;
 use crate::matrix::Dtype;
 
@@ -113,7 +114,7 @@ pub fn operands(
         Family::I2 => mid_integers(&shape, input, weight),
         Family::I3 => wide_integers(&shape, input, weight),
         Family::I4 => cancelling(&shape, small_integers(&shape, input, weight, bias)),
-        Family::H => one_hot(&shape),
+        Family::H => one_hot::operands(&shape),
         Family::Z => {
             let zero_weights = set == OperandSet::B;
             let some = |n, stream| fill(n, |i| signed(stream, i, 31));
@@ -136,7 +137,7 @@ fn elementwise(shape: &Conv2dShape, family: Family, storage: Dtype, input: Strea
         Family::I1 | Family::I4 => signed(input, i, I1_MAGNITUDE as u32),
         Family::I2 => (I1_LIMIT + 2 + 2 * input.below(i as u64, I1_LIMIT / 2 - 2)) as f32,
         Family::I3 => (wide / 2 + input.below(i as u64, wide / 2)) as f32,
-        Family::H => source_id(i) as f32,
+        Family::H => one_hot::id_of(i) as f32,
         Family::Z => 0.0,
         // One in four far from zero, where an exponential overflows: e^89 in f32, e^12 in f16.
         Family::R if i % 4 == 3 => stored(input.normal(i as u64) * far, storage),
@@ -332,24 +333,6 @@ fn cancelling(shape: &Conv2dShape, mut operands: Operands) -> Operands {
         }
     }
     operands
-}
-
-/// Ids of H stay exact in f16; a prime number of them, so that no stride of a layout repeats them.
-const H_IDS: usize = 2039;
-
-/// The output is the number of the input element it was copied from, [`source_id`].
-fn one_hot(shape: &Conv2dShape) -> Operands {
-    let n_terms = shape.n_terms();
-    Operands {
-        input: fill(shape.n_input(), |i| source_id(i) as f32),
-        weight: fill(shape.n_weight(), |i| if i % n_terms == i / n_terms % n_terms { 1.0 } else { 0.0 }),
-        bias: vec![0.0; shape.c_out],
-    }
-}
-
-/// The value that input element `index` has in family H.
-pub fn source_id(index: usize) -> usize {
-    index % H_IDS + 1
 }
 
 fn random(shape: &Conv2dShape, storage: Dtype, input: Stream, weight: Stream, bias: Stream) -> Operands {
@@ -657,7 +640,7 @@ mod tests {
         let output = conv2d::exact(&shape, &h).unwrap();
         for (i, value) in output.iter().enumerate() {
             let [_, oc, y, x] = conv2d::coordinates(shape.output_dims(), i);
-            assert_eq!(*value as usize, source_id((oc % 13 * 3 + y) * 5 + x));
+            assert_eq!(*value as usize, one_hot::id_of((oc % 13 * 3 + y) * 5 + x));
         }
         let z = operands(&case, Family::Z, OperandSet::A, 1, Dtype::F16).unwrap();
         let output = conv2d::exact(&shape, &z).unwrap();

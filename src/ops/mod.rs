@@ -12,6 +12,7 @@ pub mod families;
 pub mod hash;
 pub mod inspection;
 pub mod layout;
+pub mod one_hot;
 pub mod probes;
 pub mod random;
 

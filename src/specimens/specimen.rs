@@ -72,6 +72,9 @@ pub struct Specimen {
     /// The axis values that the sweep must name as bringing the fault, such as `loop_order=rx_ry_rc`.
     #[serde(default)]
     pub culprit: Option<String>,
+    /// What the message of one of the rejections must hold, such as `x +1 in 3 of 3 wrong elements`.
+    #[serde(default)]
+    pub says: Option<String>,
     /// Every faulty candidate must be found on every case; else on one is enough, as it is for a table.
     #[serde(default = "yes")]
     pub everywhere: bool,

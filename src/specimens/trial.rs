@@ -374,6 +374,7 @@ fn other_culprits(swept: &Swept, wanted: &str, is_faulty: &[bool]) -> Vec<String
 fn judge(specimen: &Specimen, swept: &Swept, tried: &mut Tried) -> Result<Fate, TrialError> {
     let is_faulty = faulty(specimen, &swept.project, &swept.outcome.state.manifest)?;
     let (mut wrong, mut found, mut missing) = (Vec::new(), None, None);
+    let mut is_said = specimen.says.is_none();
     // For each faulty candidate: found on a case, missed on a case.
     let mut is_found = vec![false; is_faulty.len()];
     let mut missed: Vec<Vec<String>> = vec![Vec::new(); is_faulty.len()];
@@ -386,6 +387,7 @@ fn judge(specimen: &Specimen, swept: &Swept, tried: &mut Tried) -> Result<Fate, 
             }
             (true, _) if is_named => {
                 is_found[candidate] = true;
+                is_said |= specimen.says.as_ref().is_some_and(|text| verdict.detail.contains(text));
                 found.get_or_insert_with(|| swept.describe(at, verdict));
             }
             (_, Status::Inapplicable) => {
@@ -397,6 +399,9 @@ fn judge(specimen: &Specimen, swept: &Swept, tried: &mut Tried) -> Result<Fate, 
             (false, _) => tried.false_alarms.push(format!("not faulty, but {}", swept.describe(at, verdict))),
         }
     });
+    if let (Some(text), Some(verdict), false) = (&specimen.says, &found, is_said) {
+        wrong.push(format!("no message says `{text}`, such as {verdict}"));
+    }
     if let Some(wanted) = &specimen.culprit {
         wrong.extend(other_culprits(swept, wanted, &is_faulty));
     }

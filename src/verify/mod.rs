@@ -7,6 +7,7 @@ pub mod applicability;
 pub mod compare;
 pub mod culprit;
 pub mod difference;
+pub mod displacement;
 pub mod inspection;
 pub mod pattern;
 pub mod reading;

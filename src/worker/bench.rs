@@ -14,6 +14,7 @@ use crate::ops::layout::{Allocation, LayoutError};
 use crate::ops::{Case, Family, OperandSet, hash};
 use crate::verify::compare::Comparison;
 use crate::verify::difference::Difference;
+use crate::verify::displacement;
 use crate::verify::reading::REQUIRED_AT_K;
 use crate::verify::replays::{Arm, count_arms, most_frequent};
 use crate::verify::{Kind, Status, Verdict, Weakening};
@@ -124,6 +125,10 @@ pub struct Bench {
     first_random: Option<FirstRandom>,
     /// What is said of other right outputs, by raw hash.
     differences: HashMap<u64, String>,
+    /// The runs of numbered inputs, by site: only a candidate that is wrong asks for one.
+    numbered: HashMap<usize, Run>,
+    /// What the class binds: one list for each way of packing.
+    bindings: Vec<Vec<Binding>>,
     /// The last rough time of one dispatch, by candidate: how long a batch will take is known before it is submitted.
     rough_ns: HashMap<usize, f64>,
 }
@@ -211,6 +216,8 @@ impl Bench {
             batch: 0,
             first_random: None,
             differences: HashMap::new(),
+            numbered: HashMap::new(),
+            bindings,
             rough_ns: HashMap::new(),
         })
     }
@@ -219,9 +226,11 @@ impl Bench {
         self.case == case && self.class == class
     }
 
+    /// The runs that admit a candidate.
     fn all_runs(&self) -> Vec<Run> {
         let of_site = |(site, s): (usize, &Site)| (0..s.operations.len()).map(move |operation| Run { site, operation });
-        self.sites.iter().enumerate().flat_map(of_site).collect()
+        let runs = self.sites.iter().enumerate().flat_map(of_site);
+        runs.filter(|run| self.numbered.get(&run.site) != Some(run)).collect()
     }
 
     /// The runs of one family on the case itself, set A first.
@@ -421,6 +430,12 @@ impl Bench {
             verified.i1_hash = Some(hash::to_text(inspections[i].canonical));
         }
         (verified.verdict, verified.err_over_bound) = self.judge(context, candidate, &runs, &inspections, true)?;
+        if (verified.verdict.status, verified.verdict.kind) == (Status::Rejected, Some(Kind::Structure)) {
+            let is_wrong = |(run, seen): &(&Run, &Inspection)| self.judge.is_wrong_integer(**run, seen);
+            if let Some(run) = runs.iter().zip(&inspections).find(is_wrong).map(|(run, _)| *run) {
+                verified.verdict.detail += &format!("; {}", self.displacement(context, candidate, run.site)?);
+            }
+        }
         if !verified.verdict.is_admitted()
             && let Some(first) = self.first_random.take_if(|first| first.candidate == candidate)
             && let Some(run) = again.first()
@@ -490,6 +505,30 @@ impl Bench {
         self.judge.accept(&seen);
         let verdict = self.judge.read(&seen, &allocations, whole_chain);
         Ok((verdict, self.judge.err_over_bound(&seen, &allocations)))
+    }
+
+    /// Which index is wrong where small integers are: what becomes of numbered inputs at a site.
+    fn displacement(&mut self, context: &mut Context, candidate: usize, site: usize) -> Result<String, Fatal> {
+        let run = match self.numbered.get(&site) {
+            Some(run) => *run,
+            None => {
+                let (seed, case) = (context.bundle.manifest.seed, self.sites[site].operations[0].case.clone());
+                // Integers are the same in every dtype.
+                let numbered = context.references.operands(&case, Family::H, OperandSet::A, seed, Dtype::F32);
+                let numbered = numbered.map_err(Fatal::system)?;
+                let run = Run { site, operation: self.sites[site].operations.len() };
+                let place = &mut self.sites[site];
+                let added = place.add_operation(context, &mut self.sets, &self.bindings, case, Family::H, &numbered);
+                added.map_err(|e| match e {
+                    BenchError::Gpu(e) => Fatal::device_failed(e),
+                    other => Fatal::system(other),
+                })?;
+                self.numbered.insert(site, run);
+                run
+            }
+        };
+        let (_, values) = self.read_back(context, candidate, run)?;
+        Ok(displacement::describe(&self.sites[site].shape, &values))
     }
 
     /// Writes wrong elements down, where a file for them was asked for.

@@ -103,6 +103,13 @@ impl Judge {
         }
     }
 
+    /// Whether small integers came out wrong.
+    pub fn is_wrong_integer(&self, run: Run, inspection: &Inspection) -> bool {
+        let is_i1 = |e: &&Expected| e.family == Family::I1;
+        let expected = self.expected.get(&run).filter(is_i1).and_then(|e| e.canonical);
+        expected.is_some_and(|canonical| canonical != inspection.canonical)
+    }
+
     /// Compares a whole output.
     pub fn compare(
         &self,
