@@ -470,8 +470,13 @@ impl Bench {
         let mut seen: Vec<Seen> = Vec::with_capacity(runs.len());
         let mut compared: Vec<Run> = Vec::new();
         let mut unstable = None;
+        let mut raw: HashMap<Run, u64> = HashMap::new();
         for (&run, &inspection) in runs.iter().zip(inspections) {
             let mut comparison = None;
+            // Both may be right, as candidates of other orders left them: of one candidate that is no order at all.
+            if *raw.entry(run).or_insert(inspection.raw) != inspection.raw {
+                unstable.get_or_insert_with(|| self.two_outputs(run, "in one command buffer"));
+            }
             if self.judge.is_unknown(run, &inspection) && !compared.contains(&run) && compared.len() < MAX_READ_BACK {
                 compared.push(run);
                 let (again, values) = self.read_back(context, candidate, run)?;
@@ -479,13 +484,8 @@ impl Bench {
                 let found = self.judge.compare(run, &values, &shape, &mut context.references).map_err(Fatal::system)?;
                 self.list_wrong(context, candidate, run, &found)?;
                 if again.raw != inspection.raw {
-                    let kind = if self.judge.is_integer(run) { Kind::Race } else { Kind::Order };
                     let second = if found.is_good() { "the second is right".to_owned() } else { found.describe() };
-                    unstable.get_or_insert_with(|| {
-                        let id = &self.sites[run.site].operations[run.operation].case.id;
-                        let detail = format!("two runs of the same operands of {id} differ; {second}");
-                        Verdict::new(Status::Unstable, kind, detail)
-                    });
+                    unstable.get_or_insert_with(|| self.two_outputs(run, &second));
                 }
                 if found.is_good() && self.runs_of(Family::R).first() == Some(&run) {
                     self.note_random(context, candidate, run, again.raw, values)?;
@@ -505,6 +505,13 @@ impl Bench {
         self.judge.accept(&seen);
         let verdict = self.judge.read(&seen, &allocations, whole_chain);
         Ok((verdict, self.judge.err_over_bound(&seen, &allocations)))
+    }
+
+    /// The verdict on a candidate that gives two outputs for the same operands.
+    fn two_outputs(&self, run: Run, detail: &str) -> Verdict {
+        let kind = if self.judge.is_integer(run) { Kind::Race } else { Kind::Order };
+        let id = &self.sites[run.site].operations[run.operation].case.id;
+        Verdict::new(Status::Unstable, kind, format!("two runs of the same operands of {id} differ; {detail}"))
     }
 
     /// Which index is wrong where small integers are: what becomes of numbered inputs at a site.
