@@ -18,7 +18,7 @@ pub mod random;
 
 pub use case::{CaseError, FEATURES, FIELDS, bytes_moved, features, flops};
 pub use families::{Family, OperandSet, Operands};
-pub use probes::probes;
+pub use probes::{is_past_16_bits, probes};
 
 /// An operation with its shape: one point to tune for or to verify at.
 ///

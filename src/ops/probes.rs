@@ -1,5 +1,5 @@
-//! The relatives of a case that verification adds: padded, strided, ragged, batched and 1 x 1, at the
-//! case's own K. Cheap by construction; must not know a device.
+//! The relatives of a case that verification adds: padded, strided, ragged, batched and 1 x 1, at the case's own K or one channel
+//! more or less, and two whose indices need more than 16 bits. Cheap by construction; must not know a device.
 
 use super::Case;
 use super::case::{CaseError, Conv2dShape, Op};
@@ -12,30 +12,67 @@ struct Probe {
     stride: usize,
     padding: usize,
     batch: usize,
-    /// Moves c_in off the multiples of 4 and 8.
-    ragged_k: bool,
+    c_in: InputChannels,
 }
 
-/// Four small cases at the K of `case`. Widths are `tile_px_max` - 1, exactly, and + 1, and 1; heights 1, 2 and 3; so that
+/// Input channels of a group.
+#[derive(Clone, Copy)]
+enum InputChannels {
+    Own,
+    /// One more or less, off the multiples of 4 and 8.
+    Ragged,
+    Exactly(usize),
+}
+
+/// Texels, or blocks of four weights, that no index of 16 bits reaches.
+const PAST_16_BITS: usize = 1 << 16;
+/// Odd. With a channel texel or several below it is large enough, and no side is near the limit of an image's extent.
+const LARGE_WIDTH: usize = 127;
+
+/// Four small cases at the K of `case`, and up to two [`is_past_16_bits`]. Widths are `tile_px_max` - 1, exactly, and + 1, and 1; heights 1, 2 and 3; so that
 /// tiles of 1, 2 and up to `tile_px_max` pixels are met one short, full and one over. Output channels are ragged.
 pub fn probes(case: &Case, tile_px_max: u32) -> Result<Vec<Case>, CaseError> {
     let shape = Conv2dShape::of(case)?;
     let tile = (tile_px_max as usize).max(2);
-    let probe = |c_out, h_out, w_out| Probe { c_out, h_out, w_out, stride: 1, padding: 0, batch: 1, ragged_k: false };
+    let probe =
+        |c_out, h_out, w_out| Probe { c_out, h_out, w_out, stride: 1, padding: 0, batch: 1, c_in: InputChannels::Own };
+    // Images are enlarged by a tile in depth, too, so several texels of channels cost less than more pixels; of a window's many
+    // products they do not.
+    let few: usize = if shape.kernel_h * shape.kernel_w == 1 { 16 } else { 4 };
+    let few = few.div_ceil(shape.groups);
+    let rows = PAST_16_BITS.div_ceil(LARGE_WIDTH * (few * shape.groups).div_ceil(4)) + 1;
+    let wide = wide_channels(&shape);
     let relatives = [
         Probe { stride: 2, padding: (shape.kernel_h.min(shape.kernel_w) / 2).max(1), batch: 2, ..probe(27, 3, tile) },
-        Probe { batch: 2, ragged_k: true, ..probe(13, 2, tile + 1) },
+        Probe { batch: 2, c_in: InputChannels::Ragged, ..probe(13, 2, tile + 1) },
         probe(22, 1, tile - 1),
         probe(19, 1, 1),
+        Probe { c_in: InputChannels::Exactly(few), ..probe(few * shape.groups - 1, rows, LARGE_WIDTH) },
+        Probe { c_in: InputChannels::Exactly(wide), ..probe(wide * shape.groups | 1, 1, 1) },
     ];
+    // Nothing but pixels is indexed where there are no weights.
+    let n_relatives = relatives.len() - usize::from(shape.op == Op::Elementwise);
     let mut cases: Vec<Case> = Vec::new();
-    for relative in relatives {
+    for relative in &relatives[..n_relatives] {
         let probe = relative.case(&shape, case)?;
         if probe.id != case.id && cases.iter().all(|c| c.id != probe.id) {
             cases.push(probe);
         }
     }
     Ok(cases)
+}
+
+/// Whether an index into the input or the weights of this shape, counted in texels, needs more than 16 bits. A relative with such
+/// ones is the same for most cases of a sweep.
+pub fn is_past_16_bits(shape: &Conv2dShape) -> bool {
+    let input_texels = shape.batch * shape.c_in.div_ceil(4) * shape.h_in * shape.w_in;
+    input_texels > PAST_16_BITS || shape.n_weight() / 4 > PAST_16_BITS
+}
+
+/// Channels of a group, in and out, whose weights are more than four times [`PAST_16_BITS`].
+fn wide_channels(shape: &Conv2dShape) -> usize {
+    let pairs = (4 * PAST_16_BITS).div_ceil(shape.kernel_h * shape.kernel_w * shape.groups);
+    pairs.isqrt() + 1
 }
 
 impl Probe {
@@ -50,10 +87,11 @@ impl Probe {
         };
         let groups = shape.groups;
         let group_in = shape.c_in / groups;
-        let group_in = match (self.ragged_k, group_in % 4) {
-            (false, _) => group_in,
-            (true, 3) => group_in - 1,
-            (true, _) => group_in + 1,
+        let group_in = match self.c_in {
+            InputChannels::Own => group_in,
+            InputChannels::Ragged if group_in % 4 == 3 => group_in - 1,
+            InputChannels::Ragged => group_in + 1,
+            InputChannels::Exactly(channels) => channels,
         };
         let mut fields = of.fields.0.clone();
         let mut set = |name: &str, value: usize| fields.insert(name.to_owned(), value as i64);
@@ -87,7 +125,7 @@ mod tests {
     fn relatives_cover_what_a_tile_can_get_wrong() {
         for c_in in [1, 3, 7, 8, 13, 48, 256, 2048] {
             let all = shapes(&[("c_in", c_in), ("c_out", 96), ("h", 16), ("w", 16), ("activation", 1)]);
-            assert_eq!(all.len(), 4);
+            let (all, past_16_bits) = all.split_at(4);
             for width in [1, 3, 4, 5] {
                 assert!(all.iter().any(|s| s.w_out == width), "width {width}");
             }
@@ -102,6 +140,23 @@ mod tests {
             assert!(all.iter().any(|s| s.stride == 1 && s.padding == 0 && s.batch == 2));
             assert!(all.iter().any(|s| (s.h_in, s.w_in) == (1, 1)));
             assert!(all.iter().all(|s| s.activation == crate::ops::case::Activation::Relu));
+            assert_eq!(past_16_bits.len(), 2);
+        }
+    }
+
+    #[test]
+    fn texels_and_blocks_of_weights_need_more_than_16_bits() {
+        let window = [("kernel_h", 3), ("kernel_w", 3)];
+        for given in [&[][..], &window, &[("groups", 8)], &[("groups", 64)]] {
+            let all = shapes(&[&[("c_in", 64), ("c_out", 64), ("h", 9), ("w", 9)], given].concat());
+            let large: Vec<_> = all.into_iter().filter(is_past_16_bits).collect();
+            assert_eq!(large.len(), 2, "{given:?}");
+            let texels = |s: &Conv2dShape| s.c_out.div_ceil(4) * s.h_out * s.w_out;
+            assert!(texels(&large[0]) > 1 << 16 && large[0].n_weight() < 1 << 16, "{:?}", large[0]);
+            assert!(large[1].n_weight() > 1 << 18 && texels(&large[1]) < 1 << 16, "{:?}", large[1]);
+            for s in large {
+                assert!(s.n_output() * s.n_terms() < 1 << 24 && s.operand_bytes() < 8 << 20, "{s:?} is not cheap");
+            }
         }
     }
 
@@ -123,6 +178,6 @@ mod tests {
     #[test]
     fn a_case_is_no_probe_of_itself() {
         let case = Case::from_pairs("conv2d", &[("c_in", 48), ("c_out", 19), ("h", 1), ("w", 1)]).unwrap();
-        assert_eq!(probes(&case, 4).unwrap().len(), 3);
+        assert_eq!(probes(&case, 4).unwrap().len(), 5);
     }
 }

@@ -11,7 +11,7 @@ use crate::ops::case::{Activation, CaseError, Conv2dShape};
 use crate::ops::families::{ProbeError, applies, probe_check};
 use crate::ops::inspection::Inspection;
 use crate::ops::layout::{Allocation, LayoutError};
-use crate::ops::{Case, Family, OperandSet, hash};
+use crate::ops::{Case, Family, OperandSet, hash, is_past_16_bits};
 use crate::verify::compare::Comparison;
 use crate::verify::difference::Difference;
 use crate::verify::displacement;
@@ -161,7 +161,8 @@ impl Bench {
         for (i, case) in cases.iter().enumerate() {
             let plain = case.without_activation();
             let mut site = Site::new(context, &mut sets, case, &bindings, Backing::Own)?;
-            judge.add_site(case);
+            let is_large = i > 0 && is_past_16_bits(&site.shape);
+            judge.add_site(case, is_large);
             // Structure families run without an activation, which would hide faults; a probe's second set
             // runs with one, so that each is met on the fast path or on the general one.
             let activated =
@@ -174,13 +175,16 @@ impl Bench {
                     (Family::R, OperandSet::A, case.clone()),
                     (Family::R, OperandSet::B, case.clone()),
                 ]
+            } else if is_large {
+                // Of indices alone it has more to say than the others.
+                vec![(Family::I1, OperandSet::A, plain.clone())]
             } else {
                 vec![
                     (Family::I1, OperandSet::A, plain.clone()),
                     (Family::I1, OperandSet::B, with_activation(&plain, activated)?),
                 ]
             };
-            if i > 0 && !site.shape.activation.is_exact() {
+            if i > 0 && !is_large && !site.shape.activation.is_exact() {
                 // What the function makes of ragged and padded shapes: integers run without it.
                 operations.push((Family::R, OperandSet::A, case.clone()));
             }
@@ -418,6 +422,11 @@ impl Bench {
         verified.driver_ms = create_ms.map(|ms| ms + warm_up_ms);
 
         let mut runs = self.all_runs();
+        // A large relative is the same for most cases: what a candidate showed there on one is not asked again on the next.
+        let is_large = |site: usize| site > 0 && is_past_16_bits(&self.sites[site].shape);
+        let passed = |run: &Run| (candidate, self.sites[run.site].operations[run.operation].case.id.clone());
+        runs.retain(|run| !is_large(run.site) || !context.passed_large.contains(&passed(run)));
+        let large: Vec<(usize, String)> = runs.iter().filter(|run| is_large(run.site)).map(passed).collect();
         let again = self.runs_of(Family::R);
         let n_more =
             (context.bundle.manifest.rules.replays as usize).saturating_sub(again.len()).min(MAX_RECORDS - runs.len());
@@ -444,6 +453,7 @@ impl Bench {
             self.judge.forget(*run, first.raw);
         }
         if verified.verdict.is_admitted() {
+            context.passed_large.extend(large);
             let random = again.first().and_then(|run| runs.iter().position(|r| r == run));
             if let Some(text) = random.and_then(|at| self.differences.get(&inspections[at].raw)) {
                 verified.verdict.detail = text.clone();

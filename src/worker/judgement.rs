@@ -22,7 +22,9 @@ use crate::verify::{Kind, Status, Weakening};
 use super::bench::Run;
 use super::references::{References, sampled};
 
-/// The runs that every probe needs; the case itself needs [`REQUIRED`].
+/// What a probe past 16 bits needs.
+const REQUIRED_OF_LARGE: [(Family, OperandSet); 1] = [(Family::I1, OperandSet::A)];
+/// The runs that every other probe needs; the case itself needs [`REQUIRED`].
 const REQUIRED_OF_PROBES: [(Family, OperandSet); 2] = [(Family::I1, OperandSet::A), (Family::I1, OperandSet::B)];
 
 struct Expected {
@@ -45,8 +47,8 @@ pub struct Judge {
     claim: Claim,
     weakening: Weakening,
     seed: u64,
-    /// Ids of the case and the probes.
-    sites: Vec<String>,
+    /// Ids of the case and the probes, and which are [`crate::ops::is_past_16_bits`].
+    sites: Vec<(String, bool)>,
     expected: HashMap<Run, Expected>,
     /// Raw hashes whose output was compared and found right.
     accepted: HashMap<(Run, u64), Comparison>,
@@ -65,8 +67,8 @@ impl Judge {
     }
 
     /// Announces the next site: the case itself first, then the probes.
-    pub fn add_site(&mut self, case: &Case) {
-        self.sites.push(case.id.clone());
+    pub fn add_site(&mut self, case: &Case, is_large: bool) {
+        self.sites.push((case.id.clone(), is_large));
     }
 
     /// Announces a run. `canonical` is the hash from the bundle where it has one; for other I1 runs it is computed here.
@@ -180,7 +182,7 @@ impl Judge {
         &'a self,
         seen: &'a [Seen],
         allocations: &[&'a Allocation],
-        probes: bool,
+        is_wanted: impl Fn(usize) -> bool,
     ) -> Vec<Observation<'a>> {
         let hash_of = |site: usize, family: Family, set: OperandSet| {
             self.expected
@@ -189,12 +191,12 @@ impl Judge {
                 .and_then(|(_, e)| e.canonical)
         };
         seen.iter()
-            .filter(|s| (s.run.site > 0) == probes)
+            .filter(|s| is_wanted(s.run.site))
             .filter_map(|s| {
                 let expected = self.expected.get(&s.run)?;
                 let accepted = || self.accepted.get(&(s.run, s.inspection.raw)).cloned();
                 Some(Observation {
-                    case: &self.sites[s.run.site],
+                    case: &self.sites[s.run.site].0,
                     family: expected.family,
                     set: expected.set,
                     inspection: self.inspection(s),
@@ -213,15 +215,18 @@ impl Judge {
         let required = |list: &[(Family, OperandSet)]| {
             list.iter().copied().filter(|(family, _)| whole_chain && self.weakening.runs(*family)).collect::<Vec<_>>()
         };
-        let verdict = reading::read(&self.observations(seen, allocations, false), self.claim, &required(&REQUIRED));
-        let probes = self.observations(seen, allocations, true);
+        let own = self.observations(seen, allocations, |site| site == 0);
+        let verdict = reading::read(&own, self.claim, &required(&REQUIRED));
         if !verdict.is_admitted() {
             return verdict;
         }
-        if !probes.is_empty() {
-            let of_probes = reading::read(&probes, self.claim, &required(&REQUIRED_OF_PROBES));
-            if !of_probes.is_admitted() {
-                return of_probes;
+        for (is_large, of_probes) in [(false, &REQUIRED_OF_PROBES[..]), (true, &REQUIRED_OF_LARGE)] {
+            let probes = self.observations(seen, allocations, |site| site > 0 && self.sites[site].1 == is_large);
+            if !probes.is_empty() {
+                let of_probes = reading::read(&probes, self.claim, &required(of_probes));
+                if !of_probes.is_admitted() {
+                    return of_probes;
+                }
             }
         }
         self.missing_at_k(seen).filter(|_| whole_chain).unwrap_or(verdict)
@@ -236,7 +241,7 @@ impl Judge {
         REQUIRED_AT_K.into_iter().find_map(|(family, set)| {
             let run = announced(family, set)?;
             (!seen.iter().any(|s| s.run == run)).then(|| {
-                let detail = format!("{} {set:?} of {} was not run", family.name(), self.sites[run.site]);
+                let detail = format!("{} {set:?} of {} was not run", family.name(), self.sites[run.site].0);
                 Verdict::new(Status::Untested, Kind::NotReached, detail)
             })
         })
@@ -244,7 +249,7 @@ impl Judge {
 
     /// The largest error over its bound among the random runs.
     pub fn err_over_bound(&self, seen: &[Seen], allocations: &[&Allocation]) -> Option<f64> {
-        reading::err_over_bound(&self.observations(seen, allocations, false))
+        reading::err_over_bound(&self.observations(seen, allocations, |site| site == 0))
     }
 
     /// Reads replays: the raw hashes of each run, in order.

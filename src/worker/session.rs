@@ -60,6 +60,8 @@ pub struct Context {
     pub push_bytes: u32,
     /// Pipelines that were dispatched before: their compiling is over, also on drivers that do it then.
     pub warmed: HashSet<PipelineKey>,
+    /// Candidates that were right on a relative whose indices need more than 16 bits, with its id.
+    pub passed_large: HashSet<(usize, String)>,
     /// The rule that a test takes away.
     pub weakening: Weakening,
     /// Where wrong elements go, if somebody wants to see them.
@@ -129,6 +131,7 @@ impl Session {
             spent: Spent::default(),
             push_bytes,
             warmed: HashSet::new(),
+            passed_large: HashSet::new(),
             weakening,
             wrong_elements: None,
             bundle,
