@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Row;
 #[cfg(feature = "compile")]
-use super::error::{Place, ResultsError};
+use super::error::{Place, ResultsError, yaml_fault};
 use crate::gpu::Capabilities;
 
 pub const PROVENANCE_SCHEMA: u32 = 1;
@@ -152,19 +152,16 @@ impl Provenance {
 
     /// `path` is for the message only.
     pub fn from_yaml(text: &str, path: &Path) -> Result<Self, ResultsError> {
-        let fault = |at, message| ResultsError::Provenance { path: path.to_path_buf(), at: Place(at), message };
+        let fault = |at, message| ResultsError::Provenance { path: path.to_path_buf(), at, message };
         let read: Self = serde_saphyr::from_str(text).map_err(|e| {
-            let at = e.location().map(|l| (l.line(), l.column()));
-            // The place is in front already.
-            let message = e.without_snippet().render();
-            let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
-            fault(at, message.to_string())
+            let (at, message) = yaml_fault(&e);
+            fault(at, message)
         })?;
         if read.schema > PROVENANCE_SCHEMA {
             let schema = read.schema;
             let message =
                 format!("schema {schema} is newer than this tilesmith knows, {PROVENANCE_SCHEMA}: update tilesmith");
-            return Err(fault(None, message));
+            return Err(fault(Place(None), message));
         }
         Ok(read)
     }

@@ -58,7 +58,11 @@ pub struct Saver {
 /// Whether results can be called so: the name becomes that of files, on any system.
 pub fn is_sweep_name(name: &str) -> bool {
     let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    !name.is_empty() && name.len() <= MAX_NAME_CHARS && !name.starts_with('.') && name.chars().all(safe)
+    !super::RESERVED.contains(&name)
+        && !name.is_empty()
+        && name.len() <= MAX_NAME_CHARS
+        && !name.starts_with('.')
+        && name.chars().all(safe)
 }
 
 /// Of a sheet's content. Version control may turn the line ends of text.
@@ -280,7 +284,7 @@ mod tests {
     #[test]
     fn a_name_cannot_leave_the_folder() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["../quick", "", ".hidden", "a/b", "a b", "quick@2", "a\\b"] {
+        for name in ["bugs", "baselines", "../quick", "", ".hidden", "a/b", "a b", "quick@2", "a\\b"] {
             let error = save(folder.path(), name, &many(), &provenance(), Repeat::Replace).unwrap_err();
             assert!(matches!(error, ResultsError::SweepName { .. }), "{name:?}: {error}");
         }
