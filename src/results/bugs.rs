@@ -77,6 +77,9 @@ pub struct Evidence {
     pub detail: String,
     pub n_candidates: usize,
     pub n_cases: usize,
+    /// It took finalists' replays, at most so many, to see it: who admits the candidate after fewer says nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub replays: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -95,6 +98,10 @@ pub type BugKey = (String, Vec<(String, String)>, Fault, Vec<(String, String)>);
 
 fn yes() -> bool {
     true
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 fn is_yes(value: &bool) -> bool {
@@ -116,6 +123,11 @@ fn pairs(map: &IndexMap<String, String>) -> Vec<(String, String)> {
 impl Bug {
     pub fn key(&self) -> BugKey {
         (self.kernel.clone(), pairs(&self.given), self.fault, pairs(&self.what))
+    }
+
+    /// Replays without which nobody admits any of it.
+    pub fn replays(&self) -> u32 {
+        self.evidence.iter().map(|seen| seen.replays).max().unwrap_or(0)
     }
 
     /// Takes in what another list says of the same.
@@ -250,6 +262,7 @@ pub(super) mod tests {
                 detail: "I1: element [0, 0] is 1, want 2: \"no\" #1".into(),
                 n_candidates: 1,
                 n_cases: 1,
+                replays: 0,
             }],
             admitted_on: vec!["nvidia-h200-580-159-04".into()],
             faulty_on: vec![],

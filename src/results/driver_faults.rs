@@ -89,6 +89,7 @@ struct Tally<'a> {
     candidates: BTreeSet<usize>,
     cases: BTreeSet<usize>,
     first: Option<&'a Observation>,
+    replays: u32,
 }
 
 /// Puts the drivers' faults among the observed ones into entries: into that of their own culprit, else into one that was there
@@ -132,6 +133,7 @@ fn take_in(bugs: &mut Vec<Bug>, survey: &Survey, kernel: &str, op: &str) {
         tally.candidates.insert(observed.candidate);
         tally.cases.insert(observed.case);
         tally.first.get_or_insert(observed);
+        tally.replays = tally.replays.max(observed.replays);
     }
     for ((at, version, sweep), tally) in tallies {
         let bug = &mut bugs[at];
@@ -146,6 +148,7 @@ fn take_in(bugs: &mut Vec<Bug>, survey: &Survey, kernel: &str, op: &str) {
             detail: detail.to_owned(),
             n_candidates: tally.candidates.len(),
             n_cases: tally.cases.len(),
+            replays: tally.replays,
         });
     }
 }
@@ -154,6 +157,7 @@ fn take_in(bugs: &mut Vec<Bug>, survey: &Survey, kernel: &str, op: &str) {
 /// case of the entry. What was not run is not mended.
 fn judge(bug: &mut Bug, survey: &Survey, model: &str, version: &str, own_folder: &str) {
     bug.settle();
+    let replays = bug.replays();
     let (mut admitting, mut faulty) = (BTreeSet::new(), BTreeSet::new());
     let (mut is_asked, mut is_mended, mut is_admitted) = (true, true, false);
     let own = survey.folders.get_index_of(own_folder);
@@ -164,13 +168,13 @@ fn judge(bug: &mut Bug, survey: &Survey, model: &str, version: &str, own_folder:
             let is_bad = standing.is_faulty || bug.fault == Fault::SlowCompile && standing.is_slow;
             if is_bad {
                 faulty.insert(*folder);
-            } else if standing.is_admitted {
+            } else if standing.admits(replays) {
                 admitting.insert(*folder);
             }
         }
         let here = standings.iter().find(|(folder, _)| Some(*folder) == own).map(|(_, standing)| *standing);
         let here = here.unwrap_or_default();
-        is_asked &= here.is_admitted || here.is_faulty || here.is_inapplicable;
+        is_asked &= here.admits(replays) || here.is_faulty || here.is_inapplicable;
         is_mended &= !here.is_faulty && !(bug.fault == Fault::SlowCompile && here.is_slow);
         is_admitted |= here.is_admitted;
     }

@@ -212,3 +212,21 @@ fn a_damaged_list_is_said_and_kept_and_other_devices_lists_are_not_read() {
     assert!(error.contains("bugs.yaml:1") && error.contains("colour"), "{error}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), damaged);
 }
+
+#[test]
+fn who_admits_after_fewer_replays_is_no_witness_and_mends_nothing() {
+    let lab = Lab::new();
+    let (a, old, new) = (of("a", "1.0"), of("b", "1.0"), of("b", "2.0"));
+    let after = |replays: u32| Row { replays, ..row("c", "v") };
+    let unstable = Row { verdict: Verdict::new(Status::Unstable, Kind::Race, "2 distinct outputs"), ..after(500) };
+    lab.save(&old, "quick", &[unstable]);
+    lab.save(&a, "quick", &[after(499)]);
+    assert_eq!(lab.update(&old), []);
+    lab.save(&a, "quick", &[after(500)]);
+    let found = lab.update(&old);
+    assert_eq!((found[0].fault, found[0].replays()), (Fault::Unstable, 500));
+    lab.save(&new, "quick", &[after(0)]);
+    assert_eq!(versions(&lab.update(&new)[0]), (vec!["1.0"], None, false));
+    lab.save(&new, "quick", &[after(500)]);
+    assert_eq!(versions(&lab.update(&new)[0]), (vec!["1.0"], Some("2.0"), true));
+}

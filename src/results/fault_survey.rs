@@ -50,16 +50,27 @@ pub struct Observation {
     pub case: usize,
     verdict: usize,
     detail: usize,
+    /// Finalists' replays of the row; 0 where verification found the fault.
+    pub replays: u32,
 }
 
 /// What a folder's sheets say of a candidate on a case, all together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Standing {
     pub is_admitted: bool,
+    /// Most finalists' replays of an admitted row.
+    pub replays: u32,
     pub is_faulty: bool,
     pub is_inapplicable: bool,
     /// Its pipeline took longer than the floor of slow ones.
     pub is_slow: bool,
+}
+
+impl Standing {
+    /// Whether it is right here, as far as so many replays would have shown.
+    pub fn admits(&self, replays: u32) -> bool {
+        self.is_admitted && !self.is_faulty && self.replays >= replays
+    }
 }
 
 #[derive(Default)]
@@ -220,6 +231,7 @@ impl Survey {
             case: self.cases.insert_full(row.case.clone()).0,
             verdict: self.texts.insert_full(row.verdict_text()).0,
             detail: self.texts.insert_full(row.verdict.detail.clone()).0,
+            replays: if fault == Fault::SlowCompile { 0 } else { row.replays },
         };
         self.observed.push(observation);
     }
@@ -243,7 +255,10 @@ impl Survey {
                     &mut of_pair[last].1
                 }
             };
-            standing.is_admitted |= row.verdict.status == Status::Admitted;
+            if row.verdict.status == Status::Admitted {
+                standing.is_admitted = true;
+                standing.replays = standing.replays.max(row.replays);
+            }
             standing.is_faulty |= fault_of(&row).is_some();
             standing.is_inapplicable |= row.verdict.status == Status::Inapplicable;
             standing.is_slow |= is_slow(&row);
@@ -261,7 +276,7 @@ impl Survey {
         let own = self.folders.get_index_of(&self.sheets[observed.sheet].folder);
         let is_slow = self.groups[observed.group].fault == Fault::SlowCompile;
         self.standings(observed.candidate, observed.case).iter().any(|(folder, standing)| {
-            Some(*folder) != own && standing.is_admitted && !standing.is_faulty && !(is_slow && standing.is_slow)
+            Some(*folder) != own && standing.admits(observed.replays) && !(is_slow && standing.is_slow)
         })
     }
 

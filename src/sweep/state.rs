@@ -339,7 +339,12 @@ impl State {
         let mut always = vec![class.reference as u32];
         always.extend(self.finals[given].chosen.iter().copied());
         always.extend(incumbents);
-        let chosen = finalists::portfolio(&members, &always, &winners, self.manifest.rules.max_finalists as usize);
+        always.extend(class.confirmed.iter().map(|&c| c as u32));
+        let mut max = self.manifest.rules.max_finalists as usize;
+        if !class.confirmed.is_empty() {
+            max = max.max(always.len());
+        }
+        let chosen = finalists::portfolio(&members, &always, &winners, max);
         let fin = &mut self.finals[given];
         fin.chosen = chosen;
         fin.is_drawn = true;
