@@ -50,7 +50,11 @@ fn what_another_device_admits_is_listed_and_a_newer_driver_is_asked() {
     let [wrong, unstable] = &old.bugs[..] else { panic!("{old:?}") };
     assert_eq!((wrong.fault, unstable.fault), (Fault::Wrong, Fault::Unstable));
     assert_eq!(wrong.what.iter().collect::<Vec<_>>(), [(&"tile".to_owned(), &"t2".to_owned())]);
-    assert_eq!((wrong.candidates.len(), wrong.cases.len(), unstable.candidates.len()), (2, 2, 1));
+    assert_eq!(
+        (wrong.candidates.len(), wrong.cases.len(), unstable.cases.len()),
+        (2, 2, 1),
+        "seen on one case, denied on both"
+    );
     assert_eq!((wrong.evidence[0].n_candidates, wrong.replays(), unstable.replays()), (2, 0, 60));
     assert_eq!(unstable.admitted_on, ["vendorfa4e-fake-a-1-0"]);
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use indexmap::{IndexMap, IndexSet};
 
 use super::bugs::{Fault, LOCAL, compare_versions};
+use super::row::ELSEWHERE;
 use super::set::{all_sweep_names, each_row};
 use super::{CHAINS, Provenance, ResultsError, Row, device_model, driver_version};
 use crate::matrix::{candidate_name, local_name};
@@ -205,7 +206,8 @@ impl Survey {
         let mut slow: Vec<(f64, Row)> = Vec::new();
         each_row(&path, |row| {
             driver_ms.extend(row.driver_ms);
-            if let Some(fault) = fault_of(&row) {
+            // What failed on another case was not seen on this one.
+            if let Some(fault) = fault_of(&row).filter(|_| !row.verdict.detail.starts_with(ELSEWHERE)) {
                 self.add(at, &row, &axes, fault);
             }
             if let Some(ms) = row.driver_ms.filter(|_| is_slow(&row)) {

@@ -12,11 +12,10 @@ use super::race::Race;
 use super::record::Records;
 use super::schedule;
 use crate::matrix::local_name;
+use crate::results::row::ELSEWHERE;
 use crate::verify::{Kind, Status, Verdict};
 use crate::worker::bundle::Manifest;
 
-/// How the detail of a finalist begins that failed on another case.
-pub const ELSEWHERE: &str = "on case ";
 /// Candidates in one verify order: few enough that a stop or a death costs little.
 const VERIFY_CHUNK: usize = 64;
 /// A worker that dies this often in a row with no candidate in flight will not be mended by another one.
