@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 
 use super::bugs::{Bug, BugKey, Bugs, Evidence, Fault, compare_versions};
-use super::fault_survey::{Candidate, Observation, Survey, folders};
+use super::fault_survey::{Candidate, Observation, Standing, Survey, folders};
 use super::{ResultsError, device_folder, device_model, driver_version};
 use crate::gpu::Capabilities;
 
@@ -100,7 +100,22 @@ fn take_in(bugs: &mut Vec<Bug>, survey: &Survey, kernel: &str, op: &str) {
     let mut tallies: BTreeMap<(usize, &str, &str), Tally> = BTreeMap::new();
     for observed in survey.observed.iter().filter(|observed| survey.is_drivers(observed)) {
         let group = &survey.groups[observed.group];
-        let key = (kernel.to_owned(), group.given.clone(), group.fault, group.what.clone());
+        let new = Bug {
+            kernel: kernel.to_owned(),
+            op: op.to_owned(),
+            given: group.given.iter().cloned().collect(),
+            what: group.what.iter().cloned().collect(),
+            fault: group.fault,
+            versions: Vec::new(),
+            fixed_in: None,
+            asked: false,
+            cases: Vec::new(),
+            candidates: IndexMap::new(),
+            evidence: Vec::new(),
+            admitted_on: Vec::new(),
+            faulty_on: Vec::new(),
+        };
+        let key = new.key();
         let (name, hash) = &survey.candidates[observed.candidate];
         let case = &survey.cases[observed.case];
         let covers = |bug: &Bug| {
@@ -111,21 +126,7 @@ fn take_in(bugs: &mut Vec<Bug>, survey: &Survey, kernel: &str, op: &str) {
         };
         let known = place.get(&key).copied().or_else(|| bugs[..n_before].iter().position(covers));
         let at = known.unwrap_or_else(|| {
-            bugs.push(Bug {
-                kernel: kernel.to_owned(),
-                op: op.to_owned(),
-                given: group.given.iter().cloned().collect(),
-                what: group.what.iter().cloned().collect(),
-                fault: group.fault,
-                versions: Vec::new(),
-                fixed_in: None,
-                asked: false,
-                cases: Vec::new(),
-                candidates: IndexMap::new(),
-                evidence: Vec::new(),
-                admitted_on: Vec::new(),
-                faulty_on: Vec::new(),
-            });
+            bugs.push(new);
             place.insert(key, bugs.len() - 1);
             bugs.len() - 1
         });
@@ -157,7 +158,8 @@ fn take_in(bugs: &mut Vec<Bug>, survey: &Survey, kernel: &str, op: &str) {
 /// case of the entry. What was not run is not mended.
 fn judge(bug: &mut Bug, survey: &Survey, model: &str, version: &str, own_folder: &str) {
     bug.settle();
-    let replays = bug.replays();
+    let (replays, fault) = (bug.replays(), bug.fault);
+    let is_bad = |standing: &Standing| standing.is_faulty || fault == Fault::SlowCompile && standing.is_slow;
     let (mut admitting, mut faulty) = (BTreeSet::new(), BTreeSet::new());
     let (mut is_asked, mut is_mended, mut is_admitted) = (true, true, false);
     let own = survey.folders.get_index_of(own_folder);
@@ -165,8 +167,7 @@ fn judge(bug: &mut Bug, survey: &Survey, model: &str, version: &str, own_folder:
         let at = survey.candidates.get_index_of(&candidate).zip(survey.cases.get_index_of(&case));
         let standings = at.map_or(&[][..], |(candidate, case)| survey.standings(candidate, case));
         for (folder, standing) in standings {
-            let is_bad = standing.is_faulty || bug.fault == Fault::SlowCompile && standing.is_slow;
-            if is_bad {
+            if is_bad(standing) {
                 faulty.insert(*folder);
             } else if standing.admits(replays) {
                 admitting.insert(*folder);
@@ -175,7 +176,7 @@ fn judge(bug: &mut Bug, survey: &Survey, model: &str, version: &str, own_folder:
         let here = standings.iter().find(|(folder, _)| Some(*folder) == own).map(|(_, standing)| *standing);
         let here = here.unwrap_or_default();
         is_asked &= here.admits(replays) || here.is_faulty || here.is_inapplicable;
-        is_mended &= !here.is_faulty && !(bug.fault == Fault::SlowCompile && here.is_slow);
+        is_mended &= !is_bad(&here);
         is_admitted |= here.is_admitted;
     }
     let is_mended = is_asked && is_mended && is_admitted;

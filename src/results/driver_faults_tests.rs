@@ -107,6 +107,13 @@ fn the_same_again_is_the_same_file_and_the_order_of_sweeps_does_not_matter() {
     assert_eq!(at_once.update(&b), grown);
     assert_eq!(grown.len(), 3);
     assert_eq!(grown[1].evidence.len(), 2);
+    // The axes of the matrix are put into another order.
+    let mut turned = bad.clone();
+    turned.iter_mut().for_each(|row| row.axes.reverse());
+    lab.save(&b, "quick", &turned[..3]);
+    lab.save(&b, "other", &turned[2..]);
+    lab.update(&b);
+    assert_eq!(lab.text(&b), text);
     // A fault once seen stays, though the sweep that saw it is gone.
     lab.save(&b, "quick", &good);
     lab.save(&b, "other", &good);
