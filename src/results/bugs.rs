@@ -339,6 +339,16 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn entries_are_told_by_their_values_in_any_order() {
+        let one = bug(Fault::Wrong, "1");
+        let mut other = one.clone();
+        other.what.reverse();
+        assert_eq!(other.key(), one.key());
+        other.what.insert(LOCAL.into(), "64x1x1".into());
+        assert_ne!(other.key(), one.key());
+    }
+
+    #[test]
     fn versions_are_numbers() {
         for (older, newer) in [("22.3.6", "25.0.7"), ("9.1", "10.0"), ("580.159.04", "580.159.10"), ("1", "1.0")] {
             assert_eq!(compare_versions(older, newer), Ordering::Less, "{older} {newer}");

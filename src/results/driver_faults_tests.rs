@@ -67,7 +67,11 @@ fn a_fault_is_the_drivers_when_another_device_admits_the_module() {
     let other = Row { spirv_hash: "0000000000000000".into(), ..row("c", "v") };
     lab.save(&a, "quick", &[other, row("d", "v"), rejected(row("c", "w"), "")]);
     assert_eq!(lab.update(&b), []);
+    // Nor is who rejects it, too, now and then.
     lab.save(&a, "quick", &[row("c", "v"), rejected(row("c", "w"), "")]);
+    lab.save(&a, "again", &[rejected(row("c", "v"), "")]);
+    assert_eq!(lab.update(&b), []);
+    lab.save(&a, "again", &[row("c", "v")]);
     let found = lab.update(&b);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(versions(&found[0]), (vec!["1.0"], None, true));
@@ -148,15 +152,21 @@ fn a_newer_driver_is_asked_again_and_the_older_list_stays() {
     lab.update(&new);
     assert_eq!((lab.text(&new), lab.text(&old)), (text, old_text));
 
-    // The next one brings it back.
-    lab.save(&newest, "quick", &[bad[0].clone()]);
+    // The next one admits it, too: it was fixed before.
+    let next = of("b", "1.11");
+    lab.save(&next, "quick", &good);
+    assert_eq!(versions(&lab.update(&next)[0]), (vec!["1.9"], Some("1.10"), true));
+
+    // The one after that brings it back on one case, and is no witness for admitting it on the other.
+    lab.save(&newest, "quick", &[bad[0].clone(), good[1].clone()]);
     let found = lab.update(&newest);
     assert_eq!(versions(&found[0]), (vec!["1.9", "2.0"], None, true));
-    assert_eq!(versions(&found[1]), (vec!["1.9", "1.10"], None, false));
+    assert_eq!(versions(&found[1]), (vec!["1.9", "1.10"], Some("1.11"), false));
+    assert_eq!(found[0].admitted_on, ["mesa-a-1-0", "mesa-b-1-10", "mesa-b-1-11"]);
     // Asked again, an older driver knows what it showed, and of newer ones only that they admit it.
     let found = lab.update(&old);
     assert_eq!(found.iter().map(versions).collect::<Vec<_>>(), vec![(vec!["1.9"], None, true); 2]);
-    assert_eq!(found[0].admitted_on, ["mesa-a-1-0", "mesa-b-1-10"]);
+    assert_eq!(found[0].admitted_on, ["mesa-a-1-0", "mesa-b-1-10", "mesa-b-1-11", "mesa-b-2-0"]);
 }
 
 #[test]

@@ -275,11 +275,10 @@ impl Survey {
 
     /// Whether another driver or device admits the same module on the same case: else the fault may be the shader's.
     pub fn is_drivers(&self, observed: &Observation) -> bool {
-        let own = self.folders.get_index_of(&self.sheets[observed.sheet].folder);
         let is_slow = self.groups[observed.group].fault == Fault::SlowCompile;
-        self.standings(observed.candidate, observed.case).iter().any(|(folder, standing)| {
-            Some(*folder) != own && standing.admits(observed.replays) && !(is_slow && standing.is_slow)
-        })
+        // Its own folder shows the fault, and so is no witness.
+        let mut standings = self.standings(observed.candidate, observed.case).iter().map(|(_, standing)| standing);
+        standings.any(|standing| standing.admits(observed.replays) && !(is_slow && standing.is_slow))
     }
 
     pub fn version(&self, observed: &Observation) -> &str {

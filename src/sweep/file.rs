@@ -564,6 +564,7 @@ mod tests {
         assert_eq!(proposal("my sweep ä"), "my_sweep__");
         assert_eq!(proposal("quick-part"), "quick");
         assert_eq!(proposal("a@2"), "a_2");
+        assert_eq!(proposal("bugs"), "bugs-sweep");
         assert_eq!(proposal(".yaml"), "yaml");
         assert_eq!(proposal(&"x".repeat(81)), "x".repeat(80));
         assert_eq!(proposal(""), "sweep");
