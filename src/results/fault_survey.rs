@@ -32,6 +32,8 @@ struct Sheet {
     model: String,
     version: String,
     given_axes: Vec<String>,
+    /// Whether it is worth reading: the sheets of half a million admitted candidates take some seconds.
+    may_have_faults: bool,
 }
 
 /// Faulty candidates that one culprit explains.
@@ -149,6 +151,11 @@ fn sheets(results: &Path, kernel: &str) -> Result<Vec<Sheet>, ResultsError> {
                 sweep,
                 model: device_model(&provenance.device),
                 version: driver_version(&provenance.device),
+                may_have_faults: provenance
+                    .verdicts
+                    .keys()
+                    .any(|verdict| verdict.starts_with("rejected") || verdict.starts_with("unstable"))
+                    || provenance.driver_ms_max.is_some_and(|ms| ms >= SLOW_COMPILE_FLOOR_MS),
                 given_axes: provenance.given_axes,
             });
         }
@@ -185,7 +192,7 @@ impl Survey {
         let mut survey = Survey { sheets: sheets(results, kernel)?, ..Survey::default() };
         for sheet in 0..survey.sheets.len() {
             let of = &survey.sheets[sheet];
-            if of.model == model && compare_versions(&of.version, version).is_le() {
+            if of.may_have_faults && of.model == model && compare_versions(&of.version, version).is_le() {
                 survey.observe(sheet)?;
             }
         }

@@ -129,7 +129,8 @@ impl Saver {
             sheets.insert(suffix.to_owned(), sheet_hash(suffix, &bytes));
         }
         let (verdicts, i1) = (self.tally.verdicts(), self.tally.i1());
-        let yaml_text = Provenance { verdicts, i1, sheets, ..provenance.clone() }.to_yaml(&yaml)?;
+        let driver_ms_max = self.tally.driver_ms_max();
+        let yaml_text = Provenance { verdicts, i1, driver_ms_max, sheets, ..provenance.clone() }.to_yaml(&yaml)?;
         let small = |path: &Path, text: &str| {
             let fault = |e| ResultsError::write(path, e);
             let mut file = beside::create(&self.folder).map_err(fault)?;
@@ -227,6 +228,7 @@ mod tests {
             assert!(set.is_complete());
             let read = set.provenance().unwrap();
             assert_eq!((read.verdicts["admitted"], read.i1["c"].agree), (50, 50));
+            assert_eq!(read.driver_ms_max, Some(30.0));
             assert_eq!(read.device, provenance().device);
         }
         fs::remove_file(&saved.full).unwrap();
