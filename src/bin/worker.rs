@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! tilesmith-worker --list-devices
+//! tilesmith-worker --choose-device [--device NAME|INDEX] [--fake SCRIPT.json]
 //! tilesmith-worker --bundle DIR [--device NAME|INDEX] [--validate CHECK]... [--wrong-elements FILE] [--manifest HASH]
 //! tilesmith-worker --bundle DIR --fake SCRIPT.json [--manifest HASH]
 //! ```
@@ -20,11 +21,15 @@ use tilesmith::worker::orders;
 use tilesmith::worker::serve::{Fatal, Outlet, report, serve};
 use tilesmith::worker::session::{self, Session};
 
-const USAGE: &str = "usage: tilesmith-worker --list-devices | --bundle DIR [--device NAME|INDEX] [--validate CHECK]... \
+const USAGE: &str = "usage: tilesmith-worker --list-devices | --choose-device [--device NAME|INDEX] [--fake SCRIPT.json] | --bundle DIR [--device NAME|INDEX] [--validate CHECK]... \
                      [--wrong-elements FILE] [--manifest HASH] | --bundle DIR --fake SCRIPT.json [--manifest HASH]";
 
 enum Task {
     ListDevices,
+    ChooseDevice {
+        device: Option<String>,
+        fake: Option<PathBuf>,
+    },
     Serve {
         bundle: PathBuf,
         device: Option<String>,
@@ -41,11 +46,13 @@ enum Task {
 
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
     let (mut bundle, mut device, mut fake) = (None, None, None);
+    let mut is_choice = false;
     let (mut checks, mut wrong_elements, mut manifest) = (Vec::new(), None, None);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value\n{USAGE}"));
         match arg.as_str() {
             "--list-devices" => return Ok(Task::ListDevices),
+            "--choose-device" => is_choice = true,
             "--fake" => fake = Some(PathBuf::from(value()?)),
             "--bundle" => bundle = Some(PathBuf::from(value()?)),
             "--device" => {
@@ -61,6 +68,9 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
             other => return Err(format!("unknown argument {other}\n{USAGE}")),
         }
     }
+    if is_choice {
+        return Ok(Task::ChooseDevice { device, fake });
+    }
     let bundle = bundle.ok_or(USAGE)?;
     Ok(match fake {
         Some(script) => Task::Fake { bundle, script, manifest },
@@ -74,6 +84,14 @@ fn run(task: Task) -> Result<(), Fatal> {
         Task::ListDevices => {
             let devices = session::list_devices()?;
             let text = serde_json::to_string_pretty(&devices).map_err(Fatal::system)?;
+            writeln!(stdout, "{text}").map_err(Fatal::system)
+        }
+        Task::ChooseDevice { device, fake } => {
+            let chosen = match fake {
+                Some(script) => Script::load(&script).map_err(Fatal::system)?.capabilities(),
+                None => session::choose_device(device.as_deref())?,
+            };
+            let text = serde_json::to_string_pretty(&[chosen]).map_err(Fatal::system)?;
             writeln!(stdout, "{text}").map_err(Fatal::system)
         }
         Task::Serve { bundle, device, checks, wrong_elements, manifest } => {

@@ -8,7 +8,6 @@ use super::{Common, Failure, Format};
 use crate::exit;
 use crate::gpu::Capabilities;
 
-mod devices;
 mod machine;
 mod report;
 

@@ -17,6 +17,7 @@ use crate::notice::notice;
 
 pub mod bundle;
 pub mod check;
+mod devices;
 pub mod diff;
 pub mod doctor;
 mod interruption;

@@ -1,8 +1,11 @@
 //! The `sweep` command: verify and time the candidates on the device, and say what came of it.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use super::{Common, Failure, Format};
 use super::{interruption, print};
@@ -10,6 +13,7 @@ use crate::codegen::Project;
 use crate::exit;
 use crate::matrix::Variant;
 use crate::notice::notice;
+use crate::results::driver_faults::{self, Known};
 use crate::results::{PART, Repeat};
 use crate::sweep::explain;
 use crate::sweep::file::parse_duration_ns;
@@ -24,13 +28,18 @@ use crate::sweep::session::{self, Ending, Options, Outcome};
 use crate::sweep::shelf::{self, Shelved};
 use crate::sweep::summary::Summary;
 use crate::sweep::supervisor::{Patience, WorkerProgram};
-use crate::worker::bundle::{Bundle, BundleError};
+use crate::worker::bundle::{Bundle, BundleError, Manifest};
 
-#[derive(Debug, clap::Args)]
+mod bugs;
+
+/// What a newcomer runs.
+const DEFAULT_FILE: &str = "sweeps/quick.yaml";
+
+#[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// A sweep file, or the name of one in sweeps/.
-    #[arg(value_name = "FILE", default_value = "sweeps/quick.yaml", conflicts_with = "bundle")]
-    file: PathBuf,
+    /// A sweep file, or the name of one in sweeps/ [default: sweeps/quick.yaml].
+    #[arg(value_name = "FILE", conflicts_with = "bundle")]
+    file: Option<PathBuf>,
     /// Run a bundle that was made before, without compiling.
     #[arg(long, value_name = "DIR")]
     bundle: Option<PathBuf>,
@@ -68,6 +77,16 @@ pub struct Args {
     /// Only this candidate, such as VARIANT@8x8x1 (and its class's reference); may be given more than once.
     #[arg(long, value_name = "VARIANT[@LOCAL]")]
     only: Vec<String>,
+    /// Ask what the device's bugs.yaml lists, and those of its older drivers: only those candidates, on those cases, of every
+    /// sweep that saw them (or of FILE alone).
+    #[arg(long, conflicts_with_all = ["cases", "only", "validate"])]
+    bugs: bool,
+}
+
+impl Args {
+    fn file(&self) -> &Path {
+        self.file.as_deref().unwrap_or(Path::new(DEFAULT_FILE))
+    }
 }
 
 fn parse_wall(text: &str) -> Result<Duration, String> {
@@ -75,22 +94,52 @@ fn parse_wall(text: &str) -> Result<Duration, String> {
 }
 
 pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
-    let mut worker = WorkerProgram::find().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
+    if args.bugs {
+        return bugs::run(common, args);
+    }
+    let bundle = bundle(common, args)?;
+    let stop = interruption::watch("stopping after what is in flight (once more to stop at once)")?;
+    let told = sweep(common, args, bundle, stop)?;
+    print(&told.text(common.format)?)?;
+    told.code()
+}
+
+/// What is left to say once a sweep is over and its results are saved.
+struct Told {
+    json: Value,
+    text: String,
+    ending: i32,
+    /// What failed after that.
+    failure: Option<Failure>,
+}
+
+impl Told {
+    fn text(&self, format: Format) -> Result<String, Failure> {
+        match format {
+            Format::Json => Ok(format!("{:#}\n", self.json)),
+            Format::Text | Format::Md => Ok(self.text.clone()),
+        }
+    }
+
+    fn code(self) -> Result<i32, Failure> {
+        self.failure.map_or(Ok(self.ending), Err)
+    }
+}
+
+fn sweep(common: &Common, args: &Args, mut bundle: Loaded, stop: Arc<AtomicBool>) -> Result<Told, Failure> {
+    let mut worker = find_worker()?;
     worker.args.extend(args.validate.iter().flat_map(|check| ["--validate".into(), check.into()]));
-    let mut bundle = bundle(common, args)?;
     if !args.validate.is_empty() {
         // Times under the layer are no times: they go to a part of their own, which no table reads.
         let sweep = bundle.bundle.manifest.sweep.trim_end_matches(PART);
         bundle.bundle.manifest.sweep = format!("{sweep}-validated{PART}");
     }
-    let out = args.out.clone().unwrap_or_else(|| common.project.join("results"));
-    let stop = interruption::watch("stopping after what is in flight (once more to stop at once)")?;
     let options = Options {
         device: args.device.clone(),
         wall: args.wall,
         resume: args.resume,
         fresh: args.fresh,
-        out,
+        out: results_dir(common, args),
         worker,
         patience: Patience::default(),
         resume_command: resume_command(common, args),
@@ -113,6 +162,9 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     })?;
     let summary = Summary::of(&outcome, saved.as_ref());
     let reproducers = args.reproducers.as_ref().map(|dir| write_reproducers(&outcome, &bundle, dir)).transpose();
+    // The layer may bring faults of its own, and a chain is no candidate.
+    let has_faults = args.validate.is_empty() && summary.chains.is_empty();
+    let known = if has_faults { update_bugs(&outcome) } else { Ok(None) };
     if matches!(outcome.ending, Ending::Complete) {
         // The raw samples stay, but there is nothing to go on with.
         std::fs::rename(&outcome.journal, done_path(&outcome.journal))
@@ -122,49 +174,63 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     // The tables come from the files: what the sweep knew would only double the memory that they take.
     drop(outcome);
     // A part of a sweep says too little for a table.
-    let is_whole =
-        matches!(ending, Ending::Complete) && args.cases.is_empty() && args.only.is_empty() && args.validate.is_empty();
+    let is_whole = matches!(ending, Ending::Complete)
+        && args.cases.is_empty()
+        && args.only.is_empty()
+        && args.validate.is_empty()
+        && !args.bugs;
     let tables = if is_whole && summary.chains.is_empty() && summary.n_admitted() > 0 {
         super::table::refresh(common, &options.out, &bundle.bundle.manifest.kernel)
     } else {
         Ok(Vec::new())
     };
     let paths: Vec<String> = tables.iter().flatten().map(|path| path.display().to_string()).collect();
-    if common.format == Format::Json {
-        let text = serde_json::to_value(&summary)
-            .map(|mut value| {
-                value["tables"] = paths.into();
-                // The sweep is done and told; what failed after it stands in the same document.
-                if let Some(failure) = tables.as_ref().err().or(reproducers.as_ref().err()) {
-                    value["error"] = failure.json();
-                }
-                value["reproducers"] = serde_json::json!(reproducers.as_ref().ok().and_then(|r| Some(&r.as_ref()?.0)));
-                format!("{value:#}\n")
-            })
-            .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot print the summary: {e}")))?;
-        print(&text)?;
-    } else {
-        print(&summary.text(&resume_command(common, args)))?;
-        if args.explain {
-            print(&explain::text(&summary.errors))?;
-        }
-        if let Ok(Some((folders, n_faults))) = &reproducers {
-            print(&reproducers_text(folders, *n_faults))?;
-        }
-        if !paths.is_empty() {
-            print(&format!("\ndispatch tables:\n  {}\n", paths.join("\n  ")))?;
-        }
+    let mut json = serde_json::to_value(&summary)
+        .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot print the summary: {e}")))?;
+    json["tables"] = paths.clone().into();
+    json["reproducers"] = serde_json::json!(reproducers.as_ref().ok().and_then(|r| Some(&r.as_ref()?.0)));
+    json["bugs"] = known.as_ref().ok().and_then(Option::as_ref).map_or(Value::Null, bugs::json);
+    let mut text = summary.text(&resume_command(common, args));
+    if args.explain {
+        text += &explain::text(&summary.errors);
     }
-    // Only now: the sweep itself succeeded, and its summary is what was waited for.
-    tables?;
-    reproducers?;
-    Ok(match ending {
+    if let Ok(Some((folders, n_faults))) = &reproducers {
+        text += &reproducers_text(folders, *n_faults);
+    }
+    if let Ok(Some(known)) = &known {
+        text += &bugs::text(known);
+    }
+    if !paths.is_empty() {
+        text += &format!("\ndispatch tables:\n  {}\n", paths.join("\n  "));
+    }
+    let ending = match ending {
         Ending::Interrupted => exit::INTERRUPTED,
         Ending::GaveUp(_) => exit::DEVICE_FAILED,
         Ending::Complete if summary.n_admitted() == 0 => exit::NOTHING_ADMITTED,
         Ending::Complete => exit::OK,
         Ending::Wall => exit::INCOMPLETE,
-    })
+    };
+    // The sweep itself succeeded, and its summary is what was waited for; what failed after it stands in the same document.
+    let failure = tables.err().or(reproducers.err()).or(known.err());
+    if let Some(failure) = &failure {
+        json["error"] = failure.json();
+    }
+    Ok(Told { json, text, ending, failure })
+}
+
+fn find_worker() -> Result<WorkerProgram, Failure> {
+    WorkerProgram::find().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))
+}
+
+fn results_dir(common: &Common, args: &Args) -> PathBuf {
+    args.out.clone().unwrap_or_else(|| common.project.join("results"))
+}
+
+/// The list of the driver's faults, with what this sweep saw.
+fn update_bugs(outcome: &Outcome) -> Result<Option<Known>, Failure> {
+    let manifest = &outcome.state.manifest;
+    let results = outcome.folder.parent().unwrap_or(Path::new("."));
+    driver_faults::update(results, &outcome.header.device, &manifest.kernel, &manifest.op).map_err(bugs::failure)
 }
 
 fn write_reproducers(outcome: &Outcome, bundle: &Loaded, dir: &Path) -> Result<(Vec<PathBuf>, usize), Failure> {
@@ -192,7 +258,7 @@ fn resume_command(common: &Common, args: &Args) -> String {
     words.push("sweep".to_owned());
     match &args.bundle {
         Some(dir) => words.extend(["--bundle".to_owned(), dir.display().to_string()]),
-        None => words.push(args.file.display().to_string()),
+        None => words.push(args.file().display().to_string()),
     }
     for (name, value) in
         [("--device", args.device.clone()), ("--out", args.out.as_ref().map(|p| p.display().to_string()))]
@@ -211,6 +277,9 @@ fn resume_command(common: &Common, args: &Args) -> String {
         words.extend(["--reproducers".to_owned(), dir.display().to_string()]);
     }
     words.extend(args.only.iter().flat_map(|c| ["--only".to_owned(), c.clone()]));
+    if args.bugs {
+        words.push("--bugs".to_owned());
+    }
     words.push("--resume".to_owned());
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
@@ -236,14 +305,23 @@ struct Loaded {
 }
 
 fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
-    let (whole, project, shelved) = match &args.bundle {
+    let whole = whole(common, args)?;
+    if args.cases.is_empty() && args.only.is_empty() {
+        return Ok(whole);
+    }
+    let manifest = restricted(&whole.bundle.manifest, &args.cases, &args.only)?;
+    part(whole, manifest)
+}
+
+fn whole(common: &Common, args: &Args) -> Result<Loaded, Failure> {
+    let (bundle, project, shelved) = match &args.bundle {
         Some(dir) => {
             let bundle = Bundle::load(&common.resolve(dir));
             (bundle.map_err(|e| Failure::new(e.exit_code(), miette::miette!("{e}")))?, None, None)
         }
         None => {
             let project = plan::load_project(&common.project)?;
-            let path = plan::find_file(&common.project, &args.file);
+            let path = plan::find_file(&common.project, args.file());
             let plan = plan::plan(&project, &path, &compile_progress()).map_err(plan_failure)?;
             compile_note(&plan);
             if let Some(warning) = project.cache_warning() {
@@ -255,15 +333,19 @@ fn bundle(common: &Common, args: &Args) -> Result<Loaded, Failure> {
             (shelved.bundle.clone(), Some(project), Some(shelved))
         }
     };
-    if args.cases.is_empty() && args.only.is_empty() {
-        return Ok(Loaded { bundle: whole, project, _folder: None, _shelved: shelved });
-    }
-    let part = restrict(&whole.manifest, &args.cases, &args.only)
-        .map_err(|e| Failure::new(exit::USAGE, miette::miette!("{e}")))?;
+    Ok(Loaded { bundle, project, _folder: None, _shelved: shelved })
+}
+
+fn restricted(manifest: &Manifest, cases: &[String], only: &[String]) -> Result<Manifest, Failure> {
+    restrict(manifest, cases, only).map_err(|e| Failure::new(exit::USAGE, miette::miette!("{e}")))
+}
+
+/// A part of a bundle, as a bundle of its own.
+fn part(whole: Loaded, part: Manifest) -> Result<Loaded, Failure> {
     let folder =
         tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
-    let bundle = whole.save_part(part, folder.path()).map_err(bundle_failure)?;
-    Ok(Loaded { bundle, project, _folder: Some(folder), _shelved: shelved })
+    let bundle = whole.bundle.save_part(part, folder.path()).map_err(bundle_failure)?;
+    Ok(Loaded { bundle, _folder: Some(folder), ..whole })
 }
 
 fn bundle_failure(error: BundleError) -> Failure {

@@ -48,7 +48,7 @@ pub fn probes(case: &Case, tile_px_max: u32) -> Result<Vec<Case>, CaseError> {
         probe(22, 1, tile - 1),
         probe(19, 1, 1),
         Probe { c_in: InputChannels::Exactly(few), ..probe(few * shape.groups - 1, rows, LARGE_WIDTH) },
-        Probe { c_in: InputChannels::Exactly(wide), ..probe(wide * shape.groups | 1, 1, 1) },
+        Probe { c_in: InputChannels::Exactly(wide), ..probe((wide * shape.groups) | 1, 1, 1) },
     ];
     // Nothing but pixels is indexed where there are no weights.
     let n_relatives = relatives.len() - usize::from(shape.op == Op::Elementwise);

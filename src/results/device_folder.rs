@@ -24,6 +24,11 @@ const VENDORS: [(u32, &str); 11] = [
 
 /// Lower-case ascii letters, digits and single `-`; never empty, never a path.
 pub fn device_folder(device: &Capabilities) -> String {
+    format!("{}-{}", device_model(device), slug(&driver_version(device), MAX_DRIVER_CHARS))
+}
+
+/// `<vendor>-<device>`: the same for every driver version.
+pub fn device_model(device: &Capabilities) -> String {
     let vendor = match VENDORS.iter().find(|(id, _)| *id == device.vendor_id) {
         Some((_, name)) => (*name).to_string(),
         None => format!("vendor{:04x}", device.vendor_id),
@@ -40,12 +45,11 @@ pub fn device_folder(device: &Capabilities) -> String {
     if name.is_empty() {
         name = format!("device{:04x}", device.device_id);
     }
-    let driver = slug(&driver_version(device), MAX_DRIVER_CHARS);
-    format!("{vendor}-{name}-{driver}")
+    format!("{vendor}-{name}")
 }
 
 /// The first dotted number of the driver's own text, else the packed number in the vendor's way of packing it.
-fn driver_version(device: &Capabilities) -> String {
+pub fn driver_version(device: &Capabilities) -> String {
     let dotted = device
         .driver_info
         .split(|c: char| !(c.is_ascii_digit() || c == '.'))

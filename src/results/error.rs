@@ -46,12 +46,24 @@ pub enum ResultsError {
     BadCell { path: PathBuf, line: u64, column: String, value: String, allowed: String },
     #[error("{path}{at}: {message} (`tilesmith sweep` writes this file; without it the CSV still loads)")]
     Provenance { path: PathBuf, at: Place, message: String },
+    #[error("{path}{at}: {message} (nothing was written to it: mend it, or move it away and sweep again)")]
+    Bugs { path: PathBuf, at: Place, message: String },
     #[error(
-        "cannot store a sweep called {name:?} (allowed: ascii letters, digits, `_`, `-` and `.`, not first, at most 100)"
+        "cannot store a sweep called {name:?} (allowed: ascii letters, digits, `_`, `-` and `.`, not first, at most 100, and not `bugs` or `baselines`)"
     )]
     SweepName { name: String },
     #[error("cannot store a case field or axis called {name:?}: {reason}")]
     ColumnName { name: String, reason: &'static str },
+}
+
+/// Where a YAML file is at fault, and what is wrong there.
+#[cfg(feature = "compile")]
+pub(super) fn yaml_fault(error: &serde_saphyr::Error) -> (Place, String) {
+    let at = error.location().map(|l| (l.line(), l.column()));
+    // The place is in front already.
+    let message = error.without_snippet().render();
+    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
+    (Place(at), message.to_string())
 }
 
 impl ResultsError {

@@ -1,5 +1,7 @@
 //! The results of sweeps on disk: `results/<device>/<sweep>.csv` with its provenance beside it. Reads, writes, joins.
 //!
+//! Beside them [`bugs`], the list of the driver's faults, which [`driver_faults`] reads out of the sheets of all devices.
+//!
 //! Four files a sweep: `<sweep>.csv`, which a person can read in a pull request ([`mod@readable`] says which rows),
 //! `<sweep>.full.csv.zst` with every row, `<sweep>.yaml` ([`provenance`]) and `<sweep>.variants.json` ([`facts`]). Must not
 //! know how rows came about.
@@ -19,18 +21,29 @@ pub const PART: &str = "-part";
 /// What stands in place of a kernel's name where several form a chain. No table learns from chains.
 pub const CHAINS: &str = "chains";
 
+/// Names that no sweep may have: files of theirs lie beside the results.
+pub const RESERVED: [&str; 2] = ["bugs", "baselines"];
+
 /// Whether results of this name are not a whole sweep's.
 pub fn is_part(sweep: &str) -> bool {
     sweep.rsplit_once('@').map_or(sweep, |(stem, _)| stem).ends_with(PART)
 }
 
 #[cfg(feature = "compile")]
+pub mod bugs;
+#[cfg(feature = "compile")]
+pub mod driver_faults;
+#[cfg(feature = "compile")]
+mod fault_survey;
+#[cfg(feature = "compile")]
 pub mod save;
 #[cfg(feature = "compile")]
 pub mod set;
 pub mod sheet;
 
-pub use device_folder::device_folder;
+#[cfg(feature = "compile")]
+pub use bugs::{Bug, Bugs, Fault};
+pub use device_folder::{device_folder, device_model, driver_version};
 pub use error::ResultsError;
 pub use facts::{Facts, ReferenceFact, VariantFacts};
 pub use picks::{best, picks};

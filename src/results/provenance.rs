@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Row;
 #[cfg(feature = "compile")]
-use super::error::{Place, ResultsError};
+use super::error::{Place, ResultsError, yaml_fault};
 use crate::gpu::Capabilities;
 
 pub const PROVENANCE_SCHEMA: u32 = 1;
@@ -55,6 +55,9 @@ pub struct Provenance {
     /// Whether all candidates that ran a case agree bit for bit on small integers.
     #[serde(default)]
     pub i1: IndexMap<String, I1Agreement>,
+    /// Longest time that a pipeline and its first runs took; results of before have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver_ms_max: Option<f64>,
     /// Content hashes of the two sheets beside, by the ends of their names; results of before have none.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub sheets: IndexMap<String, String>,
@@ -97,11 +100,13 @@ pub fn i1_agreement(rows: &[Row]) -> IndexMap<String, I1Agreement> {
 pub struct Tally {
     verdicts: IndexMap<String, u64>,
     i1: IndexMap<String, IndexMap<String, u64>>,
+    driver_ms_max: Option<f64>,
 }
 
 impl Tally {
     pub fn add(&mut self, row: &Row) {
         *self.verdicts.entry(row.verdict_text()).or_default() += 1;
+        self.driver_ms_max = row.driver_ms.into_iter().chain(self.driver_ms_max).reduce(f64::max);
         if let Some(hash) = &row.i1_hash {
             *self.i1.entry(row.case.clone()).or_default().entry(hash.clone()).or_default() += 1;
         }
@@ -111,6 +116,10 @@ impl Tally {
         let mut counts = self.verdicts.clone();
         counts.sort_by(|name_a, n_a, name_b, n_b| n_b.cmp(n_a).then_with(|| name_a.cmp(name_b)));
         counts
+    }
+
+    pub fn driver_ms_max(&self) -> Option<f64> {
+        self.driver_ms_max
     }
 
     pub fn i1(&self) -> IndexMap<String, I1Agreement> {
@@ -152,19 +161,16 @@ impl Provenance {
 
     /// `path` is for the message only.
     pub fn from_yaml(text: &str, path: &Path) -> Result<Self, ResultsError> {
-        let fault = |at, message| ResultsError::Provenance { path: path.to_path_buf(), at: Place(at), message };
+        let fault = |at, message| ResultsError::Provenance { path: path.to_path_buf(), at, message };
         let read: Self = serde_saphyr::from_str(text).map_err(|e| {
-            let at = e.location().map(|l| (l.line(), l.column()));
-            // The place is in front already.
-            let message = e.without_snippet().render();
-            let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
-            fault(at, message.to_string())
+            let (at, message) = yaml_fault(&e);
+            fault(at, message)
         })?;
         if read.schema > PROVENANCE_SCHEMA {
             let schema = read.schema;
             let message =
                 format!("schema {schema} is newer than this tilesmith knows, {PROVENANCE_SCHEMA}: update tilesmith");
-            return Err(fault(None, message));
+            return Err(fault(Place(None), message));
         }
         Ok(read)
     }
@@ -243,6 +249,7 @@ pub(crate) mod tests {
                 "c".to_string(),
                 I1Agreement { hash: "00e1234567890123".into(), ran: 12, agree: 12 },
             )]),
+            driver_ms_max: Some(30.5),
             sheets: IndexMap::from([(".csv".to_string(), "0123456789abcdef".to_string())]),
         }
     }

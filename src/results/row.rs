@@ -4,6 +4,9 @@ use indexmap::IndexMap;
 
 use crate::verify::{Kind, Status, Verdict};
 
+/// How the detail of a finalist begins that failed on another case.
+pub const ELSEWHERE: &str = "on case ";
+
 /// What results are joined on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CandidateKey {

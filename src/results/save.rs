@@ -58,7 +58,11 @@ pub struct Saver {
 /// Whether results can be called so: the name becomes that of files, on any system.
 pub fn is_sweep_name(name: &str) -> bool {
     let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    !name.is_empty() && name.len() <= MAX_NAME_CHARS && !name.starts_with('.') && name.chars().all(safe)
+    !super::RESERVED.contains(&name)
+        && !name.is_empty()
+        && name.len() <= MAX_NAME_CHARS
+        && !name.starts_with('.')
+        && name.chars().all(safe)
 }
 
 /// Of a sheet's content. Version control may turn the line ends of text.
@@ -125,7 +129,8 @@ impl Saver {
             sheets.insert(suffix.to_owned(), sheet_hash(suffix, &bytes));
         }
         let (verdicts, i1) = (self.tally.verdicts(), self.tally.i1());
-        let yaml_text = Provenance { verdicts, i1, sheets, ..provenance.clone() }.to_yaml(&yaml)?;
+        let driver_ms_max = self.tally.driver_ms_max();
+        let yaml_text = Provenance { verdicts, i1, driver_ms_max, sheets, ..provenance.clone() }.to_yaml(&yaml)?;
         let small = |path: &Path, text: &str| {
             let fault = |e| ResultsError::write(path, e);
             let mut file = beside::create(&self.folder).map_err(fault)?;
@@ -223,6 +228,7 @@ mod tests {
             assert!(set.is_complete());
             let read = set.provenance().unwrap();
             assert_eq!((read.verdicts["admitted"], read.i1["c"].agree), (50, 50));
+            assert_eq!(read.driver_ms_max, Some(30.0));
             assert_eq!(read.device, provenance().device);
         }
         fs::remove_file(&saved.full).unwrap();
@@ -280,7 +286,7 @@ mod tests {
     #[test]
     fn a_name_cannot_leave_the_folder() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["../quick", "", ".hidden", "a/b", "a b", "quick@2", "a\\b"] {
+        for name in ["bugs", "baselines", "../quick", "", ".hidden", "a/b", "a b", "quick@2", "a\\b"] {
             let error = save(folder.path(), name, &many(), &provenance(), Repeat::Replace).unwrap_err();
             assert!(matches!(error, ResultsError::SweepName { .. }), "{name:?}: {error}");
         }

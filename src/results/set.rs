@@ -63,8 +63,17 @@ impl ResultSet {
     }
 }
 
-/// Names of the sweeps in a folder: `quick` before `quick@2` before `quick@10`.
+/// Those that count: parts say too little beside a whole sweep, and better than nothing alone.
 fn sweep_names(folder: &Path) -> Result<Vec<String>, ResultsError> {
+    let mut names = all_sweep_names(folder)?;
+    if names.iter().any(|name| !super::is_part(name)) {
+        names.retain(|name| !super::is_part(name));
+    }
+    Ok(names)
+}
+
+/// Names of the sweeps in a folder, parts too: `quick` before `quick@2` before `quick@10`.
+pub(super) fn all_sweep_names(folder: &Path) -> Result<Vec<String>, ResultsError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(|e| ResultsError::read(folder, e))? {
         let file = entry.map_err(|e| ResultsError::read(folder, e))?.file_name();
@@ -80,10 +89,6 @@ fn sweep_names(folder: &Path) -> Result<Vec<String>, ResultsError> {
         (stem.to_string(), number.parse::<u32>().unwrap_or(u32::MAX), name.clone())
     });
     names.dedup();
-    // Parts say too little beside a whole sweep, and better than nothing alone.
-    if names.iter().any(|name| !super::is_part(name)) {
-        names.retain(|name| !super::is_part(name));
-    }
     Ok(names)
 }
 

@@ -101,6 +101,8 @@ fn check_name(shown: &str, name: &str) -> Result<(), SweepFileError> {
         format!("ends in {}, which marks sweeps that are not complete", results::PART)
     } else if name.chars().count() > MAX_NAME_CHARS {
         format!("has more than {MAX_NAME_CHARS} characters")
+    } else if results::RESERVED.contains(&name) {
+        format!("is that of a file beside results: {}", results::RESERVED.join(", "))
     } else if !results::is_sweep_name(name) {
         "may hold ascii letters, digits, `_`, `-` and `.`, the last not first".to_owned()
     } else {
@@ -108,6 +110,8 @@ fn check_name(shown: &str, name: &str) -> Result<(), SweepFileError> {
     };
     let fit = |c: char| if results::is_sweep_name(&format!("a{c}")) { c } else { '_' };
     let proposal: String = stem.trim_start_matches('.').chars().map(fit).take(MAX_NAME_CHARS).collect();
+    let is_reserved = results::RESERVED.contains(&proposal.as_str());
+    let proposal = if is_reserved { format!("{proposal}-sweep") } else { proposal };
     let proposal = if proposal.is_empty() { "sweep".to_owned() } else { proposal };
     Err(SweepFileError::Name { path: shown.to_owned(), name: name.to_owned(), why, proposal })
 }
@@ -560,6 +564,7 @@ mod tests {
         assert_eq!(proposal("my sweep ä"), "my_sweep__");
         assert_eq!(proposal("quick-part"), "quick");
         assert_eq!(proposal("a@2"), "a_2");
+        assert_eq!(proposal("bugs"), "bugs-sweep");
         assert_eq!(proposal(".yaml"), "yaml");
         assert_eq!(proposal(&"x".repeat(81)), "x".repeat(80));
         assert_eq!(proposal(""), "sweep");

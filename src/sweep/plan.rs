@@ -300,6 +300,7 @@ pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, 
         values,
         reference,
         incumbents: IndexMap::new(),
+        confirmed: Vec::new(),
     };
     let manifest = Manifest {
         schema: MANIFEST_SCHEMA,

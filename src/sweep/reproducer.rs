@@ -11,10 +11,11 @@ use super::blame;
 use super::restriction::{RestrictionError, restrict};
 use super::session::{self, Ending, Options, Outcome, SweepError, Watch};
 use super::sibling::siblings;
-use super::state::{ELSEWHERE, State};
+use super::state::State;
 use crate::beside;
 use crate::matrix::{self, Variant};
 use crate::results::device_folder;
+use crate::results::row::ELSEWHERE;
 use crate::verify::{Status, Verdict};
 use crate::worker::bundle::{Bundle, BundleError, Manifest};
 

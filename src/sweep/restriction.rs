@@ -71,6 +71,7 @@ pub fn restrict(manifest: &Manifest, cases: &[String], only: &[String]) -> Resul
     for class in &mut part.given {
         class.reference = at(class.reference).unwrap_or(0);
         class.incumbents = class.incumbents.iter().filter_map(|(case, &c)| Some((case.clone(), at(c)?))).collect();
+        class.confirmed = class.confirmed.iter().filter_map(|&c| at(c)).collect();
     }
     let used: Vec<usize> = part.candidates.iter().map(|c| c.variant).collect::<BTreeSet<_>>().into_iter().collect();
     part.variants = used.iter().map(|&v| manifest.variants[v].clone()).collect();
@@ -78,4 +79,17 @@ pub fn restrict(manifest: &Manifest, cases: &[String], only: &[String]) -> Resul
         candidate.variant = used.iter().position(|&v| v == candidate.variant).unwrap_or(0);
     }
     Ok(part)
+}
+
+/// Has every candidate replayed as a finalist, at least so often.
+pub fn confirm_all(manifest: &mut Manifest, replays: u32) {
+    let class_of: Vec<String> = manifest
+        .candidates
+        .iter()
+        .map(|candidate| manifest.variants[candidate.variant].variant.given_class())
+        .collect();
+    for class in &mut manifest.given {
+        class.confirmed = (0..class_of.len()).filter(|&c| class_of[c] == class.id).collect();
+    }
+    manifest.rules.finalist_replays = manifest.rules.finalist_replays.max(replays);
 }

@@ -286,9 +286,10 @@ fn provenance(outcome: &Outcome) -> Provenance {
         device_s: Duration::from_nanos(state.spent.device_ns).as_secs_f64(),
         compile_s: Duration::from_nanos(state.spent.compile_ns).as_secs_f64(),
         overhead_share: overhead_share(state).unwrap_or(0.0),
-        // Both are counted while the rows are written.
+        // These are counted while the rows are written.
         verdicts: IndexMap::new(),
         i1: IndexMap::new(),
+        driver_ms_max: None,
         sheets: IndexMap::new(),
         rules,
         canary_arithmetic_ns,

@@ -12,11 +12,10 @@ use super::race::Race;
 use super::record::Records;
 use super::schedule;
 use crate::matrix::local_name;
+use crate::results::row::ELSEWHERE;
 use crate::verify::{Kind, Status, Verdict};
 use crate::worker::bundle::Manifest;
 
-/// How the detail of a finalist begins that failed on another case.
-pub const ELSEWHERE: &str = "on case ";
 /// Candidates in one verify order: few enough that a stop or a death costs little.
 const VERIFY_CHUNK: usize = 64;
 /// A worker that dies this often in a row with no candidate in flight will not be mended by another one.
@@ -339,7 +338,12 @@ impl State {
         let mut always = vec![class.reference as u32];
         always.extend(self.finals[given].chosen.iter().copied());
         always.extend(incumbents);
-        let chosen = finalists::portfolio(&members, &always, &winners, self.manifest.rules.max_finalists as usize);
+        always.extend(class.confirmed.iter().map(|&c| c as u32));
+        let mut max = self.manifest.rules.max_finalists as usize;
+        if !class.confirmed.is_empty() {
+            max = max.max(always.len());
+        }
+        let chosen = finalists::portfolio(&members, &always, &winners, max);
         let fin = &mut self.finals[given];
         fin.chosen = chosen;
         fin.is_drawn = true;

@@ -389,7 +389,7 @@ impl Summary {
             *out +=
                 &wrap("          ", &format!("such as {name} on {}: {}", example.case, example.detail), "          ");
             if !count.verdict.starts_with("inapplicable") && !count.verdict.starts_with("admitted") {
-                let again = resume.trim_end_matches("--resume").trim_end();
+                let again = resume.trim_end_matches("--resume").trim_end().trim_end_matches("--bugs").trim_end();
                 let command = format!("reproduce: {again} --case {} --only {name}", example.case);
                 let lines = wrap("          ", &command, "            ");
                 *out += &lines.trim_end().replace('\n', " \\\n");

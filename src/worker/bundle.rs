@@ -75,6 +75,9 @@ pub struct GivenClass {
     /// The present table's pick per case id, if there is a table and it names a candidate of this sweep.
     #[serde(default)]
     pub incumbents: IndexMap<String, usize>,
+    /// Replayed as finalists however slow they are: what once varied is not admitted without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confirmed: Vec<usize>,
 }
 
 /// A case to tune for, with the cases that verification adds to it.
@@ -231,6 +234,9 @@ impl Manifest {
             within("reference candidate", class.reference, self.candidates.len())?;
             for &incumbent in class.incumbents.values() {
                 within("incumbent candidate", incumbent, self.candidates.len())?;
+            }
+            for &confirmed in &class.confirmed {
+                within("candidate to confirm", confirmed, self.candidates.len())?;
             }
         }
         Ok(())

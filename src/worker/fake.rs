@@ -23,6 +23,9 @@ use crate::verify::{Kind, Status, Verdict};
 pub struct Script {
     #[serde(default = "default_name")]
     pub name: String,
+    /// Version of its driver.
+    #[serde(default = "default_driver")]
+    pub driver: String,
     #[serde(default = "default_features")]
     pub features: Vec<String>,
     #[serde(default = "default_invocations")]
@@ -121,6 +124,10 @@ fn default_name() -> String {
     "Fake GPU".to_owned()
 }
 
+fn default_driver() -> String {
+    "1.0".to_owned()
+}
+
 fn default_features() -> Vec<String> {
     ["shaderFloat16", "storageBuffer16BitAccess", "uniformAndStorageBuffer16BitAccess"].map(str::to_owned).to_vec()
 }
@@ -166,7 +173,7 @@ impl Script {
             kind: "other".to_owned(),
             driver_id: 0,
             driver_name: "fake".to_owned(),
-            driver_info: "1.0".to_owned(),
+            driver_info: self.driver.clone(),
             driver_version: 1,
             api_version: "1.3.0".to_owned(),
             limits: Limits {

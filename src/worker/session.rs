@@ -39,6 +39,11 @@ pub fn list_devices() -> Result<Vec<Capabilities>, Fatal> {
     Ok(Instance::load().map_err(Fatal::no_device)?.devices())
 }
 
+/// The device that a session would open for this selector.
+pub fn choose_device(selector: Option<&str>) -> Result<Capabilities, Fatal> {
+    Instance::load().map_err(Fatal::no_device)?.select(selector).map_err(Fatal::no_device)
+}
+
 /// Where the time of an order went.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Spent {

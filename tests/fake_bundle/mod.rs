@@ -72,6 +72,7 @@ pub fn manifest() -> Manifest {
         values: IndexMap::from([("storage".to_owned(), id.to_owned())]),
         reference,
         incumbents: IndexMap::new(),
+        confirmed: Vec::new(),
     };
     Manifest {
         schema: MANIFEST_SCHEMA,

@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use serde::Serialize;
 
-use super::devices;
 use super::machine::{Machine, entries};
+use crate::cli::devices;
 use crate::gpu::Capabilities;
 
 #[derive(Debug, Serialize)]

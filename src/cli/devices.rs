@@ -13,8 +13,19 @@ const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// The devices, or one line on why there are none.
 pub fn ask(worker: &Path) -> Result<Vec<Capabilities>, String> {
+    answer(worker, &["--list-devices"])
+}
+
+/// The one that a sweep would run on.
+pub fn choose(worker: &Path, selector: Option<&str>) -> Result<Capabilities, String> {
+    let mut args = vec!["--choose-device"];
+    args.extend(selector.iter().flat_map(|selector| ["--device", selector]));
+    answer(worker, &args)?.into_iter().next().ok_or_else(|| "the worker chose none".to_owned())
+}
+
+fn answer(worker: &Path, args: &[&str]) -> Result<Vec<Capabilities>, String> {
     let mut child = Command::new(worker)
-        .arg("--list-devices")
+        .args(args)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
