@@ -326,6 +326,18 @@ fn a_device_that_never_works_is_given_up_and_what_was_measured_kept() {
     assert!(rows.iter().filter(|r| r.case == "8-16-4x4").all(|r| r.verdict.kind == Some(Kind::NotReached)));
 }
 
+#[cfg(unix)]
+#[test]
+fn chains_whose_worker_does_not_come_up_again_are_given_up() {
+    let lab = Lab::with(manifest_of_chains(2));
+    let crash = script(r#"{"case": 0, "on": "replay", "do": "crash"}"#);
+    // Going on for ever ends as out of time.
+    let options = Options { wall: Some(Duration::from_secs(5)), ..lab.options_of_one_worker(&crash) };
+    let (outcome, _) = lab.run_with(&options, Log::default());
+    let Ending::GaveUp(why) = &outcome.ending else { panic!("{:?}", outcome.ending) };
+    assert!(why.contains("3 workers in a row") && why.contains("did not come up"), "{why}");
+}
+
 #[test]
 fn no_device_ends_with_its_own_exit_code() {
     let lab = Lab::new();

@@ -379,7 +379,10 @@ impl State {
                 self.last_death.clone_from(detail);
                 self.chains.died(*case, *death, detail);
             }
-            Entry::Died { case, candidate, during, death, detail } if self.is_known(*case, *candidate) => {
+            // With nobody in flight the case does not matter: a sweep of chains has none.
+            Entry::Died { case, candidate, during, death, detail }
+                if candidate.is_none() || self.is_known(*case, *candidate) =>
+            {
                 self.died(*case, *candidate, *during, *death, detail);
             }
             Entry::Spent(device_ns, compile_ns, wall_ns) => {
