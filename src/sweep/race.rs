@@ -154,6 +154,17 @@ impl Race {
         self.settle(rules);
     }
 
+    /// Nothing more can be timed: what is not decided stays so.
+    pub fn close(&mut self) {
+        if self.phase != Phase::Done {
+            self.winner = None;
+            self.contender = None;
+            self.phase = Phase::Done;
+        }
+        self.pending.clear();
+        self.alone = None;
+    }
+
     /// Brings the rest of the round in line with who is live, and goes on when nothing is left of it.
     fn settle(&mut self, rules: &Rules) {
         if self.phase == Phase::Done {

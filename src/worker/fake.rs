@@ -337,6 +337,7 @@ impl<W: Write> Fake<'_, W> {
                 }))?;
             }
             Order::Replay { case, candidate, replays } => {
+                self.begin(None, *case, OrderKind::Replay, 1)?;
                 self.begin(Some(*candidate), *case, OrderKind::Replay, 1)?;
                 let unstable = self.fault(Some(*candidate), *case, OrderKind::Replay, 1) == Some(Fault::Unstable);
                 device_ns += self.time_ns(*candidate, *case) * f64::from(*replays);
