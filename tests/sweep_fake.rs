@@ -4,12 +4,14 @@
 
 mod fake_lab;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fake_lab::*;
 use tilesmith::results::Row;
+use tilesmith::sweep::journal::Entry;
 use tilesmith::sweep::session::{self, Ending, Options, SweepError};
 use tilesmith::sweep::summary::Summary;
 use tilesmith::verify::{Kind, Status};
@@ -85,6 +87,27 @@ fn a_candidate_that_kills_the_driver_before_it_runs_is_found_and_the_rest_admitt
     }
     assert_eq!(rows.iter().filter(|r| !r.verdict.is_admitted()).count(), 2);
     assert_eq!(outcome.state.n_deaths, 5, "once for all, then twice by itself on each case");
+}
+
+#[test]
+fn all_samples_of_a_race_are_equally_long_whichever_worker_took_them() {
+    let lab = Lab::new();
+    let (outcome, _) = lab.run(&script(r#"{"candidate": 3, "on": "time", "unless_alone": true, "do": "crash"}"#));
+    assert!(outcome.state.n_deaths > 0);
+    let text = std::fs::read_to_string(&outcome.journal).unwrap();
+    let entries = text.lines().skip(1).map(|line| serde_json::from_str::<Entry>(line).unwrap());
+    let mut batches: BTreeMap<(usize, bool), BTreeSet<u32>> = BTreeMap::new();
+    for block in entries.filter_map(|entry| entry.block()) {
+        for sample in &block.samples {
+            batches.entry((block.case, sample.candidate < N)).or_default().insert(sample.batch);
+        }
+    }
+    assert_eq!(batches.len(), 4);
+    for ((case, is_f32), batches) in batches {
+        // A millisecond of the fastest: between 10 and 20 microseconds each.
+        let batches: Vec<u32> = batches.into_iter().collect();
+        assert!(batches.len() == 1 && (50..=101).contains(&batches[0]), "case {case}, f32 {is_f32}: {batches:?}");
+    }
 }
 
 #[test]

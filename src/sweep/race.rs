@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::schedule::{self, Draw, Standing, StopReason};
 use crate::stats::{self, Comparison, Level};
 use crate::worker::bundle::Rules;
-use crate::worker::protocol::Block;
+use crate::worker::protocol::{Block, MAX_BATCH};
 
 /// The level of every interval that a row carries or a stop rule reads.
 pub const LEVEL: Level = Level::P99;
@@ -47,6 +47,8 @@ pub struct Race {
     pub contender: Option<u32>,
     pub stop: Option<StopReason>,
     pub n_redone: u32,
+    /// The shortest probe of those that race, nanoseconds of one dispatch.
+    fastest_ns: f64,
     doubted: Vec<u32>,
     /// The rest of the round; the last one is next.
     pending: Vec<Vec<u32>>,
@@ -80,6 +82,7 @@ impl Race {
             contender: None,
             stop: None,
             n_redone: 0,
+            fastest_ns: best,
             doubted: Vec::new(),
             pending: Vec::new(),
             redos: 0,
@@ -98,6 +101,11 @@ impl Race {
     /// What to time next; `None` when the race is over.
     pub fn next_block(&self) -> Option<&[u32]> {
         self.alone.as_ref().or(self.pending.last()).map(Vec::as_slice)
+    }
+
+    /// Dispatches in each sample, so that the fastest takes `aim_ns`: the same for all blocks, also after a worker died.
+    pub fn batch(&self, aim_ns: f64) -> u32 {
+        ((aim_ns / self.fastest_ns.max(1.0)).ceil() as u32).clamp(1, MAX_BATCH)
     }
 
     /// Takes a block in and moves on; gives back the candidates whose output was wrong.

@@ -331,6 +331,9 @@ struct Lost {
 /// A candidate may take this much longer to verify than the slowest of its case so far (cold pipelines differ by 5x).
 const SLOWEST_FACTOR: u32 = 10;
 
+/// A sample is at least this many ticks of the device's clock long.
+const MIN_TICKS: f64 = 100.0;
+
 /// How often a stop is looked for while a worker is silent.
 const LISTEN: Duration = Duration::from_millis(100);
 /// A stop waits this long for the result in flight; an order of many replays may take hours.
@@ -414,9 +417,12 @@ impl Session<'_> {
                 }
                 (case, During::Verify, Order::Verify { case, candidates, ahead })
             }
-            Step::Time { case, block, candidates, .. } => {
+            Step::Time { case, given, block, candidates } => {
                 let sample_ns = rules.sample_ns;
-                (case, During::Time, Order::Time { case, block, candidates, sample_ns })
+                // However short a sample was asked to be.
+                let aim_ns = (sample_ns as f64).max(MIN_TICKS * self.header.tick_ns);
+                let batch = self.state.race(case, given).map_or(0, |race| race.batch(aim_ns));
+                (case, During::Time, Order::Time { case, block, candidates, sample_ns, batch })
             }
             Step::Replay { case, candidate, replays } => {
                 (case, During::Replay, Order::Replay { case, candidate, replays })
