@@ -12,9 +12,11 @@ use std::time::Duration;
 use fake_lab::*;
 use tilesmith::results::Row;
 use tilesmith::sweep::journal::Entry;
-use tilesmith::sweep::session::{self, Ending, Options, SweepError};
+use tilesmith::sweep::session::{self, Ending, Options, Outcome, SweepError};
+use tilesmith::sweep::state::State;
 use tilesmith::sweep::summary::Summary;
 use tilesmith::verify::{Kind, Status};
+use tilesmith::worker::bundle::Manifest;
 
 #[test]
 fn a_normal_sweep_admits_times_and_confirms() {
@@ -251,6 +253,116 @@ fn stopped_anywhere_and_resumed_the_rows_are_the_same() {
         assert_eq!(outcome.ending, Ending::Complete);
         assert!(log.notes.iter().any(|n| n.starts_with("resuming")), "{:?}", log.notes);
         assert_eq!(comparable(&saved_rows(&outcome)), comparable(&expected), "stopped after {stop_after}");
+    }
+}
+
+/// Runs a sweep and reads its journal up to each line: what comes next must be what came next. From lines with a replay or a
+/// death the sweep goes on, and must come to the same rows.
+fn resumes_at_every_line(manifest: Manifest, script: &str) -> (Outcome, Vec<Row>) {
+    let lab = Lab::with(manifest);
+    let (outcome, expected) = lab.run(script);
+    assert_eq!(outcome.ending, Ending::Complete);
+    let text = std::fs::read_to_string(&outcome.journal).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let entries: Vec<Entry> = lines[1..].iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let fresh = || State::new(Arc::clone(&outcome.state.manifest), |_, _| None, |_| None);
+    let mut through = fresh();
+    for (at, entry) in entries.iter().enumerate() {
+        through.apply(entry);
+        let mut read = fresh();
+        entries[..=at].iter().for_each(|entry| read.apply(entry));
+        assert_eq!(read.next_step(), through.next_step(), "after line {}: {}", at + 2, lines[at + 1]);
+    }
+    let is_idle_death = |entry: &Entry| matches!(entry, Entry::Died { candidate: None, .. });
+    for (at, entry) in entries.iter().enumerate() {
+        // A person who starts the sweep again gives a case another three workers.
+        let is_between_deaths = is_idle_death(entry) && is_idle_death(&entries[at + 1]);
+        if !matches!(entry, Entry::Replayed(_) | Entry::Died { .. }) || is_between_deaths {
+            continue;
+        }
+        let options = Options { resume: true, out: lab.dir.path().join(format!("from-{at}")), ..lab.options(script) };
+        let journals = options.out.join(session::JOURNAL_DIR);
+        std::fs::create_dir_all(&journals).unwrap();
+        let journal = journals.join(outcome.journal.file_name().unwrap());
+        std::fs::write(&journal, lines[..at + 2].join("\n") + "\n").unwrap();
+        let (resumed, _) = lab.run_with(&options, Log::default());
+        assert_eq!(resumed.ending, Ending::Complete);
+        assert_eq!(saved_rows(&resumed), expected, "after line {}: {}", at + 2, lines[at + 1]);
+    }
+    (outcome, expected)
+}
+
+/// Three cases of the class f32 alone.
+fn three_cases() -> Manifest {
+    let mut manifest = manifest();
+    manifest.cases.push(case(24));
+    manifest.given.truncate(1);
+    manifest.candidates.truncate(N);
+    manifest.variants.truncate(N_VARIANTS);
+    manifest
+}
+
+/// The times of some candidates on the three cases, in units of 10 microseconds, as rules.
+fn times(candidates: &[(usize, [f64; 3])]) -> String {
+    let rule = |candidate: usize, case: usize, time: f64| {
+        format!(r#"{{"candidate": {candidate}, "case": {case}, "time_ns": {}}}"#, time * 1e4)
+    };
+    let of = |(candidate, times): &(usize, [f64; 3])| {
+        (0..3).map(|case| rule(*candidate, case, times[case])).collect::<Vec<_>>().join(", ")
+    };
+    candidates.iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn a_failing_finalist_is_replaced_by_the_same_one_wherever_the_sweep_resumes() {
+    // Of three places the reference has one, the all-rounder 4 the second and its complement 3 the third. When 4 fails, 3 stays
+    // and 5 goes with it best; a draw from scratch would take 6 and 1.
+    let slow = [3.0, 3.0, 3.0];
+    let times = times(&[
+        (0, slow),
+        (1, [1.0, 3.0, 3.0]),
+        (2, [3.0, 1.0, 3.0]),
+        (3, [3.0, 3.0, 1.0]),
+        (4, [1.05, 1.05, 2.9]),
+        (5, [1.3, 1.3, 3.0]),
+        (6, [1.6, 1.6, 1.6]),
+        (7, slow),
+        (8, slow),
+        (9, slow),
+    ]);
+    let rules = format!(r#"{times}, {{"candidate": 4, "case": 0, "on": "replay", "do": "unstable"}}"#);
+    let (outcome, rows) = resumes_at_every_line(three_cases(), &script(&rules));
+    assert_eq!(outcome.state.finals[0].chosen, [0, 3, 5]);
+    assert_eq!(row(&rows, "8-8-4x4", 4).verdict.status, Status::Unstable);
+}
+
+#[test]
+fn a_finalist_that_kills_its_worker_is_replaced_by_the_same_one_wherever_the_sweep_resumes() {
+    // 4 and then 1 add most to the reference. When that fails, they stay and 7 comes third, not second.
+    let slow = [3.0, 3.0, 3.0];
+    let times = times(&[
+        (0, [3.0, 3.0, 1.04]),
+        (1, [1.0, 3.0, 3.0]),
+        (2, [3.0, 1.0, 3.0]),
+        (3, slow),
+        (4, [1.06, 1.06, 2.9]),
+        (5, slow),
+        (6, slow),
+        (7, [3.0, 3.0, 1.0]),
+        (8, slow),
+        (9, slow),
+    ]);
+    let rules = format!(r#"{times}, {{"candidate": 0, "case": 0, "on": "replay", "do": "crash"}}"#);
+    let (outcome, _) = resumes_at_every_line(three_cases(), &script(&rules));
+    assert_eq!(outcome.state.finals[0].chosen, [4, 1, 7]);
+}
+
+#[test]
+fn what_is_left_out_is_so_wherever_the_sweep_resumes() {
+    for on in ["verify", "time", "replay"] {
+        let rules = format!(r#"{{"case": 1, "on": "{on}", "do": "crash"}}"#);
+        let (outcome, _) = resumes_at_every_line(three_cases(), &script(&rules));
+        assert_eq!(outcome.state.n_closed, 1, "{on}");
     }
 }
 

@@ -90,7 +90,7 @@ pub enum Entry {
     Died {
         case: usize,
         candidate: Option<usize>,
-        /// The class whose order it was, where no candidate was in flight.
+        /// The class of the order's candidates.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         given: Option<usize>,
         during: During,

@@ -553,7 +553,6 @@ impl Session<'_> {
             (None, _) => "no candidate".to_owned(),
         };
         self.watch.note(&format!("worker lost with {who} in flight: {detail}; starting another"));
-        let given = given.filter(|_| candidate.is_none());
         let n_closed = self.state.n_closed;
         self.record(Entry::Died { case, candidate, given, during, death, detail })?;
         if let Some(given) = given.filter(|_| self.state.n_closed > n_closed) {

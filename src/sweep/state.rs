@@ -266,9 +266,7 @@ impl State {
     }
 
     fn next_replay(&mut self, given: usize) -> Option<(usize, usize)> {
-        if !self.finals[given].is_drawn {
-            self.draw_finalists(given);
-        }
+        self.draw_if_due(given);
         // Case by case, for the same reason.
         for case in 0..self.records.n_cases() {
             for &candidate in &self.finals[given].chosen {
@@ -279,6 +277,12 @@ impl State {
             }
         }
         None
+    }
+
+    fn draw_if_due(&mut self, given: usize) {
+        if !self.finals[given].is_drawn {
+            self.draw_finalists(given);
+        }
     }
 
     /// Fills the class's finalists up; those that stand keep their place.
@@ -348,6 +352,8 @@ impl State {
                 }
             }
             Entry::Replayed(event) if self.is_known(event.case, event.candidate) => {
+                // Where a journal is read nobody asked for a next step: who fails must lose a place that it has.
+                self.draw_if_due(self.given_of(event.candidate));
                 self.records.replayed(event);
                 self.alive();
                 if !event.verdict.is_admitted() {
@@ -360,6 +366,10 @@ impl State {
             }
             Entry::Died { case, candidate, given, during, death, detail } => {
                 self.n_deaths += 1;
+                let given = given.filter(|given| *given < self.members.len());
+                if let Some(given) = given.filter(|_| *during == During::Replay) {
+                    self.draw_if_due(given);
+                }
                 match (during, candidate) {
                     (During::Start, _) => self.deaths.without_hello(detail),
                     (During::Chain, _) => {
@@ -370,7 +380,7 @@ impl State {
                         self.deaths.with_suspect(detail);
                         self.died(*case, *candidate, *during, *death, detail);
                     }
-                    (_, None) => self.died_idle(*case, *given, *during, *death, detail),
+                    (_, None) => self.died_idle(*case, given, *during, *death, detail),
                     _ => {}
                 }
             }
@@ -443,8 +453,9 @@ impl State {
             During::Verify => self.n_singles = VERIFY_CHUNK,
             During::Start | During::Replay | During::Chain => {}
         }
-        let given = given.filter(|given| case < self.manifest.cases.len() && *given < self.members.len());
-        let Some(given) = given else { return self.deaths.with_suspect(detail) };
+        let Some(given) = given.filter(|_| case < self.manifest.cases.len()) else {
+            return self.deaths.with_suspect(detail);
+        };
         if self.deaths.idle((case, given), detail) {
             let doing = participle(during);
             let detail = format!(
