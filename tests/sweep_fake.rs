@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fake_lab::*;
-use tilesmith::results::Row;
+use tilesmith::results::{Provenance, Repeat, Row};
 use tilesmith::sweep::journal::Entry;
+use tilesmith::sweep::rows;
 use tilesmith::sweep::session::{self, Ending, Options, Outcome, SweepError};
 use tilesmith::sweep::state::State;
 use tilesmith::sweep::summary::Summary;
@@ -413,6 +414,21 @@ fn out_of_time_keeps_what_is_there_and_says_so() {
     let n_untested = rows.iter().filter(|r| r.verdict.kind == Some(Kind::NotReached)).count();
     assert!(n_untested > 0 && n_untested < rows.len(), "{n_untested} of {}", rows.len());
     assert!(rows.iter().all(|r| r.replays == 0));
+}
+
+#[test]
+fn blocks_that_stay_disturbed_are_counted_where_their_times_are_read() {
+    let lab = Lab::new();
+    let (outcome, _) = lab.run(&format!(r#"{QUIET}, "disturb_every": 1}}"#));
+    assert_eq!(outcome.ending, Ending::Complete, "a busy machine must not keep a sweep from its end");
+    let (n_blocks, n_disturbed) = outcome.state.n_kept();
+    assert!(n_blocks > 0 && n_disturbed == n_blocks);
+    let text = Summary::of(&outcome, None).text("").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&format!("redone ({n_disturbed} still disturbed the third time)")), "{text}");
+    let saved = rows::save(&outcome, Repeat::Replace).unwrap();
+    let provenance = Provenance::from_yaml(&std::fs::read_to_string(&saved.yaml).unwrap(), &saved.yaml).unwrap();
+    assert_eq!(provenance.n_blocks_disturbed, Some(n_disturbed as u64));
+    assert_eq!(provenance.n_blocks, Some(n_blocks as u64));
 }
 
 #[test]

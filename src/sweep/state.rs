@@ -570,6 +570,13 @@ impl State {
         self.races.iter().flatten().map(|race| race.n_redone).sum()
     }
 
+    /// Blocks that count, and those of them that are disturbed, as were the ones they were redone for.
+    pub fn n_kept(&self) -> (usize, usize) {
+        let races = || self.races.iter().flatten();
+        let all = races().map(|race| race.blocks.len() + race.holdout.len()).sum();
+        (all, races().map(Race::n_disturbed).sum())
+    }
+
     /// Samples taken in rounds, and what timing every admitted candidate for the full number of rounds would have taken.
     pub fn n_samples(&self) -> (usize, usize) {
         let taken = self.races.iter().flatten().flat_map(|race| &race.blocks).map(|b| b.samples.len()).sum();

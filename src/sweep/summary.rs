@@ -108,6 +108,8 @@ pub struct TimeUse {
     pub overhead_share: Option<f64>,
     pub n_worker_deaths: u32,
     pub n_blocks_redone: u32,
+    /// Of those that count, as they were disturbed again each time.
+    pub n_blocks_disturbed: usize,
     pub n_samples: usize,
     /// Samples taken, of those that timing every admitted candidate for all rounds would take.
     pub sample_share: Option<f64>,
@@ -148,6 +150,7 @@ impl Summary {
                 overhead_share: overhead_share(state),
                 n_worker_deaths: state.n_deaths,
                 n_blocks_redone: state.n_redone(),
+                n_blocks_disturbed: state.n_kept().1,
                 n_samples,
                 sample_share: (n_exhaustive > 0).then(|| n_samples as f64 / n_exhaustive as f64),
             },
@@ -520,7 +523,11 @@ impl Summary {
         if let Some(share) = t.sample_share {
             text += &format!(", {} of the exhaustive design", percent(share));
         }
-        text += &format!("; {} disturbed blocks redone, {} workers lost", t.n_blocks_redone, t.n_worker_deaths);
+        text += &format!("; {} disturbed blocks redone", t.n_blocks_redone);
+        if t.n_blocks_disturbed > 0 {
+            text += &format!(" ({} still disturbed the third time)", t.n_blocks_disturbed);
+        }
+        text += &format!(", {} workers lost", t.n_worker_deaths);
         *out += &wrap("", &text, "  ");
     }
 }
