@@ -15,7 +15,7 @@ use tilesmith::sweep::journal::Entry;
 use tilesmith::sweep::rows;
 use tilesmith::sweep::session::{self, Ending, Options, Outcome, SweepError};
 use tilesmith::sweep::state::State;
-use tilesmith::sweep::summary::Summary;
+use tilesmith::sweep::summary::{Summary, Winner};
 use tilesmith::verify::{Kind, Status};
 use tilesmith::worker::bundle::Manifest;
 
@@ -193,6 +193,54 @@ fn an_unstable_finalist_is_unstable_everywhere_and_replaced() {
     let finalists = Summary::of(&outcome, None).finalists;
     let of_f32: Vec<_> = finalists.iter().filter(|f| f.given == "f32").collect();
     assert!(of_f32.len() > 1 && of_f32.iter().all(|f| f.replays == 60 && f.n_cases == 2), "{of_f32:?}");
+}
+
+#[test]
+fn a_winner_that_fails_its_replays_leaves_the_next_best_as_the_winner_and_is_named() {
+    // 6 wins on both cases and fails on the second; behind it come 3, and on the second case only the reference itself.
+    let times = times(&[
+        (0, [1.5, 1.0, 1.0]),
+        (1, [2.0, 1.5, 1.5]),
+        (2, [2.0, 1.5, 1.5]),
+        (3, [0.9, 1.5, 1.5]),
+        (4, [2.0, 1.5, 1.5]),
+        (5, [2.0, 0.99, 1.5]),
+        (6, [0.5, 0.5, 1.5]),
+        (7, [2.0, 1.5, 1.5]),
+        (8, [2.0, 1.5, 1.5]),
+        (9, [2.0, 1.5, 1.5]),
+    ]);
+    let rules = format!(r#"{times}, {{"candidate": 6, "case": 1, "on": "replay", "do": "unstable"}}"#);
+    let (outcome, _) = Lab::with(three_cases()).run(&script(&rules));
+    let summary = Summary::of(&outcome, None);
+    let name = |w: &Winner| (w.case.clone(), w.variant.clone(), w.local, w.is_incumbent);
+    let expected = [("8-8-4x4", 3), ("8-16-4x4", 0), ("8-24-4x4", 0)].map(|(case, candidate)| {
+        (case.to_owned(), format!("k_f32_t{}", candidate / 2), LOCALS[candidate % 2], candidate == 0)
+    });
+    assert_eq!(summary.winners.iter().map(name).collect::<Vec<_>>(), expected, "5 is within the tie of the incumbent");
+    assert!((summary.winners[0].ratio.unwrap() - 0.6).abs() < 0.05, "{:?}", summary.winners[0]);
+    for (winner, is_named) in summary.winners.iter().zip([true, true, false]) {
+        let condemned = winner.in_place_of.as_ref().map(|c| (c.variant.as_str(), c.local, c.verdict.as_str()));
+        assert_eq!(condemned, is_named.then_some(("k_f32_t3", LOCALS[0], "unstable(race)")), "{}", winner.case);
+    }
+    let text = summary.text("");
+    assert!(text.contains("in place of k_f32_t3@8x8x1, which won and is unstable(race)"), "{text}");
+}
+
+#[test]
+fn a_condemned_winner_hands_its_times_to_another_of_its_dispatch_unless_that_is_condemned_with_it() {
+    // The second local size is shrunk to what the first one is: 16 x 8 on the first case only, 8 x 16 on all.
+    for (second, heir) in [([16, 8, 1], Some([16, 8, 1])), ([8, 16, 1], None)] {
+        let mut manifest = three_cases();
+        manifest.candidates.iter_mut().filter(|c| c.local == LOCALS[1]).for_each(|c| c.local = second);
+        let rules =
+            r#"{"candidate": 6, "time_ns": 4000}, {"candidate": 6, "case": 1, "on": "replay", "do": "unstable"}"#;
+        let (outcome, _) = Lab::with(manifest).run(&script(rules));
+        let winner = &Summary::of(&outcome, None).winners[0];
+        let is_heir = winner.variant == "k_f32_t3";
+        assert_eq!((winner.case.as_str(), is_heir.then_some(winner.local)), ("8-8-4x4", heir), "{winner:?}");
+        assert!(winner.in_place_of.is_some() && (winner.ratio.unwrap() < 0.5) == is_heir, "{winner:?}");
+    }
 }
 
 #[test]

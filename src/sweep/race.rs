@@ -277,11 +277,7 @@ impl Race {
         self.contender = None;
         let standings: Vec<Standing> =
             self.standings().into_iter().filter(|s| self.live.contains(&s.candidate)).collect();
-        let leader = schedule::leader(&standings);
-        let stays = |pivot: &&Standing| {
-            pivot.candidate == self.pivot && pivot.may_win && leader.is_some_and(|l| l.log_ratio >= -rules.tie.ln_1p())
-        };
-        self.winner = standings.iter().find(stays).or(leader).map(|s| s.candidate);
+        self.winner = self.pick(&standings, rules);
         match self.winner {
             Some(leader) if leader != self.pivot => {
                 self.contender = self.winner;
@@ -295,6 +291,15 @@ impl Race {
             }
             _ => self.phase = Phase::Done,
         }
+    }
+
+    /// The best of these; the pivot where it is among them and not beyond a tie from the best.
+    pub fn pick(&self, standings: &[Standing], rules: &Rules) -> Option<u32> {
+        let leader = schedule::leader(standings);
+        let stays = |pivot: &&Standing| {
+            pivot.candidate == self.pivot && pivot.may_win && leader.is_some_and(|l| l.log_ratio >= -rules.tie.ln_1p())
+        };
+        standings.iter().find(stays).or(leader).map(|s| s.candidate)
     }
 
     /// The holdout does not show its contender to be faster than the pivot, beyond a tie: then noise would choose.

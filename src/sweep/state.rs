@@ -279,6 +279,12 @@ impl State {
         None
     }
 
+    /// Rejected or unstable anywhere: denied everywhere.
+    fn is_denied(&self, candidate: u32) -> bool {
+        let status = |case| self.records.get(case, candidate as usize).status;
+        (0..self.records.n_cases()).any(|case| matches!(status(case), Some(Status::Rejected | Status::Unstable)))
+    }
+
     fn draw_if_due(&mut self, given: usize) {
         if !self.finals[given].is_drawn {
             self.draw_finalists(given);
@@ -306,11 +312,7 @@ impl State {
         }
         let mut members = Vec::new();
         for &candidate in &self.members[given] {
-            // Rejected or unstable anywhere: denied everywhere.
-            let is_denied = (0..n_cases).any(|case| {
-                matches!(self.records.get(case, candidate as usize).status, Some(Status::Rejected | Status::Unstable))
-            });
-            if is_denied || self.finals[given].failed.contains(&candidate) {
+            if self.is_denied(candidate) || self.finals[given].failed.contains(&candidate) {
                 continue;
             }
             let cost = |case: usize| {
@@ -587,6 +589,27 @@ impl State {
             exhaustive += admitted * self.manifest.rules.max_rounds as usize;
         }
         (taken, exhaustive)
+    }
+
+    /// Who won the race of a case and class. Where that one was condemned since, the best of those that stand on all cases,
+    /// each with the samples of whoever raced for its dispatch.
+    pub fn winner(&self, case: usize, given: usize) -> Option<u32> {
+        let race = self.race(case, given)?;
+        let winner = race.winner?;
+        let is_admitted = |candidate: u32| self.records.get(case, candidate as usize).is_admitted();
+        if is_admitted(winner) {
+            return Some(winner);
+        }
+        let standing = |raced: u32| {
+            let is_alike = |c: &u32| self.dispatch(case, *c) == self.dispatch(case, raced);
+            let alike = self.members[given].iter().copied().filter(is_alike);
+            std::iter::once(raced).chain(alike).find(|c| is_admitted(*c) && !self.is_denied(*c))
+        };
+        standing(winner).or_else(|| {
+            let standings: Vec<schedule::Standing> =
+                race.standings().into_iter().filter(|s| standing(s.candidate).is_some()).collect();
+            standing(race.pick(&standings, &self.manifest.rules)?)
+        })
     }
 
     /// Whether a candidate within `tie` of the best: the best's own ratio and everyone's, by candidate.
