@@ -176,3 +176,30 @@ fn compiled_pipelines_are_kept_and_nonsense_in_their_place_does_no_harm() {
     assert!(verdicts[0].iter().all(|(_, verdict, _)| verdict.is_admitted()), "{verdicts:?}");
     assert!(verdicts.iter().all(|v| *v == verdicts[0]), "{verdicts:?}");
 }
+
+#[test]
+fn a_fresh_worker_names_whom_it_warms_up_before_a_block_and_times_all_at_the_length_it_was_told() {
+    let rest = "given: [{storage: f32, act: buf, acc: f32}]\ncandidates: \"tile == '1x1x4' or tile == '2x1x4'\"\n";
+    let planned = Planned::new(&sweep_text(LOCAL, rest)).unwrap();
+    let mut session = planned.open().unwrap();
+    let candidates: Vec<usize> = (0..planned.bundle.manifest.candidates.len()).take(3).collect();
+    let order = Order::Time { case: 0, block: 0, candidates: candidates.clone(), sample_ns: 1_000_000, batch: 7 };
+    let mut sink = Vec::new();
+    session.execute(&order, &mut Outlet::new(&mut sink)).unwrap();
+    let lines = sink.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+    let events: Vec<Event> = lines.map(|line| serde_json::from_slice(line).unwrap()).collect();
+
+    let begun =
+        events.iter().filter_map(|e| if let Event::Begin { candidate, .. } = e { Some(*candidate) } else { None });
+    let begun: Vec<Option<usize>> = begun.collect();
+    let n_idle = begun.iter().take_while(|candidate| candidate.is_none()).count();
+    // One for each operation of each site, so that the silence does not grow with the case.
+    let n_sites = 1 + planned.bundle.manifest.cases[0].probes.len();
+    assert!(n_idle > 2 * n_sites, "{n_idle} signs of life for {n_sites} sites");
+    let all: Vec<Option<usize>> = candidates.iter().map(|c| Some(*c)).collect();
+    let expected = [all.clone(), vec![None], all].concat();
+    assert_eq!(begun[n_idle..], expected, "warmed up, then the canary with nobody in flight, then timed");
+
+    let block = events.iter().find_map(|e| if let Event::Block(block) = e { Some(block) } else { None }).unwrap();
+    assert!(block.samples.iter().all(|s| s.batch == 7 && s.output_ok), "{block:?}");
+}

@@ -4,15 +4,20 @@
 
 mod fake_lab;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fake_lab::*;
-use tilesmith::results::Row;
-use tilesmith::sweep::session::{self, Ending, Options, SweepError};
-use tilesmith::sweep::summary::Summary;
+use tilesmith::results::{Provenance, Repeat, Row};
+use tilesmith::sweep::journal::Entry;
+use tilesmith::sweep::rows;
+use tilesmith::sweep::session::{self, Ending, Options, Outcome, SweepError};
+use tilesmith::sweep::state::State;
+use tilesmith::sweep::summary::{Summary, Winner};
 use tilesmith::verify::{Kind, Status};
+use tilesmith::worker::bundle::Manifest;
 
 #[test]
 fn a_normal_sweep_admits_times_and_confirms() {
@@ -85,6 +90,27 @@ fn a_candidate_that_kills_the_driver_before_it_runs_is_found_and_the_rest_admitt
     }
     assert_eq!(rows.iter().filter(|r| !r.verdict.is_admitted()).count(), 2);
     assert_eq!(outcome.state.n_deaths, 5, "once for all, then twice by itself on each case");
+}
+
+#[test]
+fn all_samples_of_a_race_are_equally_long_whichever_worker_took_them() {
+    let lab = Lab::new();
+    let (outcome, _) = lab.run(&script(r#"{"candidate": 3, "on": "time", "unless_alone": true, "do": "crash"}"#));
+    assert!(outcome.state.n_deaths > 0);
+    let text = std::fs::read_to_string(&outcome.journal).unwrap();
+    let entries = text.lines().skip(1).map(|line| serde_json::from_str::<Entry>(line).unwrap());
+    let mut batches: BTreeMap<(usize, bool), BTreeSet<u32>> = BTreeMap::new();
+    for block in entries.filter_map(|entry| entry.block()) {
+        for sample in &block.samples {
+            batches.entry((block.case, sample.candidate < N)).or_default().insert(sample.batch);
+        }
+    }
+    assert_eq!(batches.len(), 4);
+    for ((case, is_f32), batches) in batches {
+        // A millisecond of the fastest: between 10 and 20 microseconds each.
+        let batches: Vec<u32> = batches.into_iter().collect();
+        assert!(batches.len() == 1 && (50..=101).contains(&batches[0]), "case {case}, f32 {is_f32}: {batches:?}");
+    }
 }
 
 #[test]
@@ -170,6 +196,54 @@ fn an_unstable_finalist_is_unstable_everywhere_and_replaced() {
 }
 
 #[test]
+fn a_winner_that_fails_its_replays_leaves_the_next_best_as_the_winner_and_is_named() {
+    // 6 wins on both cases and fails on the second; behind it come 3, and on the second case only the reference itself.
+    let times = times(&[
+        (0, [1.5, 1.0, 1.0]),
+        (1, [2.0, 1.5, 1.5]),
+        (2, [2.0, 1.5, 1.5]),
+        (3, [0.9, 1.5, 1.5]),
+        (4, [2.0, 1.5, 1.5]),
+        (5, [2.0, 0.99, 1.5]),
+        (6, [0.5, 0.5, 1.5]),
+        (7, [2.0, 1.5, 1.5]),
+        (8, [2.0, 1.5, 1.5]),
+        (9, [2.0, 1.5, 1.5]),
+    ]);
+    let rules = format!(r#"{times}, {{"candidate": 6, "case": 1, "on": "replay", "do": "unstable"}}"#);
+    let (outcome, _) = Lab::with(three_cases()).run(&script(&rules));
+    let summary = Summary::of(&outcome, None);
+    let name = |w: &Winner| (w.case.clone(), w.variant.clone(), w.local, w.is_incumbent);
+    let expected = [("8-8-4x4", 3), ("8-16-4x4", 0), ("8-24-4x4", 0)].map(|(case, candidate)| {
+        (case.to_owned(), format!("k_f32_t{}", candidate / 2), LOCALS[candidate % 2], candidate == 0)
+    });
+    assert_eq!(summary.winners.iter().map(name).collect::<Vec<_>>(), expected, "5 is within the tie of the incumbent");
+    assert!((summary.winners[0].ratio.unwrap() - 0.6).abs() < 0.05, "{:?}", summary.winners[0]);
+    for (winner, is_named) in summary.winners.iter().zip([true, true, false]) {
+        let condemned = winner.in_place_of.as_ref().map(|c| (c.variant.as_str(), c.local, c.verdict.as_str()));
+        assert_eq!(condemned, is_named.then_some(("k_f32_t3", LOCALS[0], "unstable(race)")), "{}", winner.case);
+    }
+    let text = summary.text("");
+    assert!(text.contains("in place of k_f32_t3@8x8x1, which won and is unstable(race)"), "{text}");
+}
+
+#[test]
+fn a_condemned_winner_hands_its_times_to_another_of_its_dispatch_unless_that_is_condemned_with_it() {
+    // The second local size is shrunk to what the first one is: 16 x 8 on the first case only, 8 x 16 on all.
+    for (second, heir) in [([16, 8, 1], Some([16, 8, 1])), ([8, 16, 1], None)] {
+        let mut manifest = three_cases();
+        manifest.candidates.iter_mut().filter(|c| c.local == LOCALS[1]).for_each(|c| c.local = second);
+        let rules =
+            r#"{"candidate": 6, "time_ns": 4000}, {"candidate": 6, "case": 1, "on": "replay", "do": "unstable"}"#;
+        let (outcome, _) = Lab::with(manifest).run(&script(rules));
+        let winner = &Summary::of(&outcome, None).winners[0];
+        let is_heir = winner.variant == "k_f32_t3";
+        assert_eq!((winner.case.as_str(), is_heir.then_some(winner.local)), ("8-8-4x4", heir), "{winner:?}");
+        assert!(winner.in_place_of.is_some() && (winner.ratio.unwrap() < 0.5) == is_heir, "{winner:?}");
+    }
+}
+
+#[test]
 fn candidates_of_one_dispatch_race_once_and_share_what_is_found() {
     // On a grid of 8 x 4 x 4 the second local size, 8 x 16, is 8 x 4 as the first one is.
     let mut manifest = manifest();
@@ -231,6 +305,116 @@ fn stopped_anywhere_and_resumed_the_rows_are_the_same() {
     }
 }
 
+/// Runs a sweep and reads its journal up to each line: what comes next must be what came next. From lines with a replay or a
+/// death the sweep goes on, and must come to the same rows.
+fn resumes_at_every_line(manifest: Manifest, script: &str) -> (Outcome, Vec<Row>) {
+    let lab = Lab::with(manifest);
+    let (outcome, expected) = lab.run(script);
+    assert_eq!(outcome.ending, Ending::Complete);
+    let text = std::fs::read_to_string(&outcome.journal).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let entries: Vec<Entry> = lines[1..].iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let fresh = || State::new(Arc::clone(&outcome.state.manifest), |_, _| None, |_| None);
+    let mut through = fresh();
+    for (at, entry) in entries.iter().enumerate() {
+        through.apply(entry);
+        let mut read = fresh();
+        entries[..=at].iter().for_each(|entry| read.apply(entry));
+        assert_eq!(read.next_step(), through.next_step(), "after line {}: {}", at + 2, lines[at + 1]);
+    }
+    let is_idle_death = |entry: &Entry| matches!(entry, Entry::Died { candidate: None, .. });
+    for (at, entry) in entries.iter().enumerate() {
+        // A person who starts the sweep again gives a case another three workers.
+        let is_between_deaths = is_idle_death(entry) && is_idle_death(&entries[at + 1]);
+        if !matches!(entry, Entry::Replayed(_) | Entry::Died { .. }) || is_between_deaths {
+            continue;
+        }
+        let options = Options { resume: true, out: lab.dir.path().join(format!("from-{at}")), ..lab.options(script) };
+        let journals = options.out.join(session::JOURNAL_DIR);
+        std::fs::create_dir_all(&journals).unwrap();
+        let journal = journals.join(outcome.journal.file_name().unwrap());
+        std::fs::write(&journal, lines[..at + 2].join("\n") + "\n").unwrap();
+        let (resumed, _) = lab.run_with(&options, Log::default());
+        assert_eq!(resumed.ending, Ending::Complete);
+        assert_eq!(saved_rows(&resumed), expected, "after line {}: {}", at + 2, lines[at + 1]);
+    }
+    (outcome, expected)
+}
+
+/// Three cases of the class f32 alone.
+fn three_cases() -> Manifest {
+    let mut manifest = manifest();
+    manifest.cases.push(case(24));
+    manifest.given.truncate(1);
+    manifest.candidates.truncate(N);
+    manifest.variants.truncate(N_VARIANTS);
+    manifest
+}
+
+/// The times of some candidates on the three cases, in units of 10 microseconds, as rules.
+fn times(candidates: &[(usize, [f64; 3])]) -> String {
+    let rule = |candidate: usize, case: usize, time: f64| {
+        format!(r#"{{"candidate": {candidate}, "case": {case}, "time_ns": {}}}"#, time * 1e4)
+    };
+    let of = |(candidate, times): &(usize, [f64; 3])| {
+        (0..3).map(|case| rule(*candidate, case, times[case])).collect::<Vec<_>>().join(", ")
+    };
+    candidates.iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn a_failing_finalist_is_replaced_by_the_same_one_wherever_the_sweep_resumes() {
+    // Of three places the reference has one, the all-rounder 4 the second and its complement 3 the third. When 4 fails, 3 stays
+    // and 5 goes with it best; a draw from scratch would take 6 and 1.
+    let slow = [3.0, 3.0, 3.0];
+    let times = times(&[
+        (0, slow),
+        (1, [1.0, 3.0, 3.0]),
+        (2, [3.0, 1.0, 3.0]),
+        (3, [3.0, 3.0, 1.0]),
+        (4, [1.05, 1.05, 2.9]),
+        (5, [1.3, 1.3, 3.0]),
+        (6, [1.6, 1.6, 1.6]),
+        (7, slow),
+        (8, slow),
+        (9, slow),
+    ]);
+    let rules = format!(r#"{times}, {{"candidate": 4, "case": 0, "on": "replay", "do": "unstable"}}"#);
+    let (outcome, rows) = resumes_at_every_line(three_cases(), &script(&rules));
+    assert_eq!(outcome.state.finals[0].chosen, [0, 3, 5]);
+    assert_eq!(row(&rows, "8-8-4x4", 4).verdict.status, Status::Unstable);
+}
+
+#[test]
+fn a_finalist_that_kills_its_worker_is_replaced_by_the_same_one_wherever_the_sweep_resumes() {
+    // 4 and then 1 add most to the reference. When that fails, they stay and 7 comes third, not second.
+    let slow = [3.0, 3.0, 3.0];
+    let times = times(&[
+        (0, [3.0, 3.0, 1.04]),
+        (1, [1.0, 3.0, 3.0]),
+        (2, [3.0, 1.0, 3.0]),
+        (3, slow),
+        (4, [1.06, 1.06, 2.9]),
+        (5, slow),
+        (6, slow),
+        (7, [3.0, 3.0, 1.0]),
+        (8, slow),
+        (9, slow),
+    ]);
+    let rules = format!(r#"{times}, {{"candidate": 0, "case": 0, "on": "replay", "do": "crash"}}"#);
+    let (outcome, _) = resumes_at_every_line(three_cases(), &script(&rules));
+    assert_eq!(outcome.state.finals[0].chosen, [4, 1, 7]);
+}
+
+#[test]
+fn what_is_left_out_is_so_wherever_the_sweep_resumes() {
+    for on in ["verify", "time", "replay"] {
+        let rules = format!(r#"{{"case": 1, "on": "{on}", "do": "crash"}}"#);
+        let (outcome, _) = resumes_at_every_line(three_cases(), &script(&rules));
+        assert_eq!(outcome.state.n_closed, 1, "{on}");
+    }
+}
+
 #[test]
 fn a_torn_journal_resumes() {
     let lab = Lab::new();
@@ -281,6 +465,21 @@ fn out_of_time_keeps_what_is_there_and_says_so() {
 }
 
 #[test]
+fn blocks_that_stay_disturbed_are_counted_where_their_times_are_read() {
+    let lab = Lab::new();
+    let (outcome, _) = lab.run(&format!(r#"{QUIET}, "disturb_every": 1}}"#));
+    assert_eq!(outcome.ending, Ending::Complete, "a busy machine must not keep a sweep from its end");
+    let (n_blocks, n_disturbed) = outcome.state.n_kept();
+    assert!(n_blocks > 0 && n_disturbed == n_blocks);
+    let text = Summary::of(&outcome, None).text("").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&format!("redone ({n_disturbed} still disturbed the third time)")), "{text}");
+    let saved = rows::save(&outcome, Repeat::Replace).unwrap();
+    let provenance = Provenance::from_yaml(&std::fs::read_to_string(&saved.yaml).unwrap(), &saved.yaml).unwrap();
+    assert_eq!(provenance.n_blocks_disturbed, Some(n_disturbed as u64));
+    assert_eq!(provenance.n_blocks, Some(n_blocks as u64));
+}
+
+#[test]
 fn identical_candidates_have_no_significant_winner() {
     let mut manifest = manifest();
     manifest.rules.interval = 0.0;
@@ -316,14 +515,89 @@ fn a_device_without_a_feature_is_never_asked() {
     assert!(rows.iter().filter(|r| r.given == "f32").all(|r| r.verdict.is_admitted()));
 }
 
+/// Verdicts of a case and class; the class of f16 begins at candidate `N`.
+fn kinds_of(rows: &[Row], case: &str, given: &str) -> Vec<(Status, Option<Kind>)> {
+    let own = rows.iter().filter(|r| r.case == case && r.given == given);
+    own.map(|r| (r.verdict.status, r.verdict.kind)).collect()
+}
+
+#[test]
+fn a_case_on_which_workers_die_before_any_candidate_is_left_out_and_the_rest_goes_on() {
+    for (on, fault, kind) in
+        [("verify", "crash", Kind::Crash), ("time", "lose_device", Kind::DeviceLost), ("replay", "crash", Kind::Crash)]
+    {
+        let lab = Lab::new();
+        let (outcome, log) = lab.run_with(
+            &lab.options(&script(&format!(r#"{{"case": 0, "on": "{on}", "do": "{fault}"}}"#))),
+            Log::default(),
+        );
+        let rows = saved_rows(&outcome);
+        assert_eq!(
+            (&outcome.ending, outcome.state.n_closed, outcome.state.n_deaths),
+            (&Ending::Complete, 2, 6),
+            "{on}"
+        );
+        for given in ["f32", "f16"] {
+            assert_eq!(kinds_of(&rows, "8-8-4x4", given), [(Status::Untested, Some(kind)); N], "{on}");
+            assert_eq!(kinds_of(&rows, "8-16-4x4", given), [(Status::Admitted, None); N], "{on}");
+        }
+        let detail = &row(&rows, "8-8-4x4", 3).verdict.detail;
+        assert!(
+            detail.starts_with("3 workers in a row died with no candidate in flight; the last one while"),
+            "{detail}"
+        );
+        assert!(log.notes.iter().any(|n| n.starts_with("8-8-4x4 is left out for f16")), "{:?}", log.notes);
+        let summary = Summary::of(&outcome, None);
+        assert_eq!(summary.winners.len(), 2, "{on}: {:?}", summary.winners);
+        assert!(summary.finalists.iter().all(|f| f.replays == 60 && f.n_cases == 1), "{on}: {:?}", summary.finalists);
+    }
+}
+
 #[test]
 fn a_device_that_never_works_is_given_up_and_what_was_measured_kept() {
-    let lab = Lab::new();
-    let (outcome, rows) = lab.run(&script(r#"{"case": 1, "on": "verify", "do": "crash"}"#));
+    let mut manifest = manifest();
+    manifest.cases.extend([case(24), case(32)]);
+    let lab = Lab::with(manifest);
+    let rules = ["1", "2", "3"].map(|case| format!(r#"{{"case": {case}, "on": "verify", "do": "crash"}}"#)).join(", ");
+    let (outcome, rows) = lab.run(&script(&rules));
     let Ending::GaveUp(why) = &outcome.ending else { panic!("{:?}", outcome.ending) };
-    assert!(why.contains("3 workers in a row") && why.contains("signal 6"), "{why}");
+    assert!(why.contains("each of 3 cases and classes in a row") && why.contains("signal 6"), "{why}");
     assert!(rows.iter().filter(|r| r.case == "8-8-4x4").all(|r| r.verdict.is_admitted() && r.time_ns.is_some()));
-    assert!(rows.iter().filter(|r| r.case == "8-16-4x4").all(|r| r.verdict.kind == Some(Kind::NotReached)));
+    assert_eq!(kinds_of(&rows, "8-24-4x4", "f32"), [(Status::Untested, Some(Kind::Crash)); N]);
+    assert_eq!(kinds_of(&rows, "8-24-4x4", "f16"), [(Status::Untested, Some(Kind::NotReached)); N]);
+    drop(outcome);
+    // A driver that was mended meanwhile: the rest is asked, what was left out is not.
+    let resumed = Options { resume: true, ..lab.options(&script("")) };
+    let (outcome, _) = lab.run_with(&resumed, Log::default());
+    assert_eq!(outcome.ending, Ending::Complete);
+    let rows = saved_rows(&outcome);
+    assert_eq!(kinds_of(&rows, "8-24-4x4", "f32"), [(Status::Untested, Some(Kind::Crash)); N]);
+    assert_eq!(kinds_of(&rows, "8-24-4x4", "f16"), [(Status::Admitted, None); N]);
+}
+
+#[cfg(unix)]
+#[test]
+fn chains_whose_worker_does_not_come_up_again_are_given_up() {
+    let lab = Lab::with(manifest_of_chains(2));
+    let crash = script(r#"{"case": 0, "on": "replay", "do": "crash"}"#);
+    // Going on for ever ends as out of time.
+    let options = Options { wall: Some(Duration::from_secs(5)), ..lab.options_of_one_worker(&crash) };
+    let (outcome, _) = lab.run_with(&options, Log::default());
+    let Ending::GaveUp(why) = &outcome.ending else { panic!("{:?}", outcome.ending) };
+    assert!(why.starts_with("3 workers in a row did not come up; the last one: the worker ended with code 1"), "{why}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_worker_that_does_not_come_up_again_ends_the_sweep_and_what_was_measured_is_kept() {
+    let lab = Lab::new();
+    let options = lab.options_of_one_worker(&script(r#"{"candidate": 3, "case": 1, "do": "crash"}"#));
+    let (outcome, _) = lab.run_with(&options, Log::default());
+    let Ending::GaveUp(why) = &outcome.ending else { panic!("{:?}", outcome.ending) };
+    assert!(why.starts_with("3 workers in a row did not come up"), "{why}");
+    assert_eq!(outcome.state.n_closed, 0);
+    let rows = saved_rows(&outcome);
+    assert!(rows.iter().filter(|r| r.case == "8-8-4x4").all(|r| r.verdict.is_admitted() && r.time_ns.is_some()));
 }
 
 #[test]

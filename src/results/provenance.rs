@@ -48,6 +48,12 @@ pub struct Provenance {
     pub canary_arithmetic_ns: Option<f64>,
     #[serde(default)]
     pub canary_bandwidth_ns: Option<f64>,
+    /// Blocks that the times are from, and those of them whose canary moved although they were redone; unknown in results of
+    /// before.
+    #[serde(default)]
+    pub n_blocks: Option<u64>,
+    #[serde(default)]
+    pub n_blocks_disturbed: Option<u64>,
     /// The axes whose phase is `given`, in file order.
     pub given_axes: Vec<String>,
     /// `given` classes with their reference candidates.
@@ -240,6 +246,8 @@ pub(crate) mod tests {
             rules,
             canary_arithmetic_ns: Some(51_000.25),
             canary_bandwidth_ns: None,
+            n_blocks: Some(120),
+            n_blocks_disturbed: Some(3),
             given_axes: vec!["storage".into(), "act".into(), "acc".into()],
             given: IndexMap::from([(
                 "f32_tex3d_f32".to_string(),

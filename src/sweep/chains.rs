@@ -108,12 +108,8 @@ impl Chains {
         let Some(rounds) = self.rounds.get_mut(chain) else { return };
         rounds.n_deaths += 1;
         if rounds.n_deaths >= MAX_DEATHS {
-            let kind = match death {
-                Death::Hang => Kind::Hang,
-                Death::Crash => Kind::Crash,
-                Death::DeviceLost => Kind::DeviceLost,
-            };
-            rounds.closed = Some(Verdict::new(Status::Rejected, kind, format!("while replayed, twice: {detail}")));
+            rounds.closed =
+                Some(Verdict::new(Status::Rejected, death.kind(), format!("while replayed, twice: {detail}")));
         }
     }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::gpu::Capabilities;
-use crate::verify::Verdict;
+use crate::verify::{Kind, Verdict};
 use crate::worker::protocol::{Block, Chained, Replayed, Sample, Verified};
 
 /// Raised whenever a line changes its meaning.
@@ -37,9 +37,21 @@ pub enum Death {
     DeviceLost,
 }
 
+impl Death {
+    pub fn kind(self) -> Kind {
+        match self {
+            Death::Hang => Kind::Hang,
+            Death::Crash => Kind::Crash,
+            Death::DeviceLost => Kind::DeviceLost,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum During {
+    /// Before the worker's hello; `case` then says only how far the sweep was.
+    Start,
     Verify,
     Time,
     Replay,
@@ -75,7 +87,16 @@ pub enum Entry {
     #[serde(rename = "c")]
     Chained(Box<Chained>),
     #[serde(rename = "d")]
-    Died { case: usize, candidate: Option<usize>, during: During, death: Death, detail: String },
+    Died {
+        case: usize,
+        candidate: Option<usize>,
+        /// The class of the order's candidates.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        given: Option<usize>,
+        during: During,
+        death: Death,
+        detail: String,
+    },
     /// Nanoseconds of an order on the device, in compilers, and in all.
     #[serde(rename = "t")]
     Spent(u64, u64, u64),
@@ -355,7 +376,7 @@ impl Header {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{Kind, Status};
+    use crate::verify::Status;
 
     fn header() -> Header {
         let script: crate::worker::fake::Script = serde_json::from_str("{}").unwrap();
@@ -388,6 +409,7 @@ mod tests {
         let died = Entry::Died {
             case: 0,
             candidate: Some(3),
+            given: None,
             during: During::Time,
             death: Death::Hang,
             detail: "20 s".into(),

@@ -15,6 +15,7 @@ pub mod blame;
 mod chain_file;
 mod chain_plan;
 pub mod chains;
+mod deaths;
 pub mod diagnosis;
 pub mod explain;
 pub mod file;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::schedule::{self, Draw, Standing, StopReason};
 use crate::stats::{self, Comparison, Level};
 use crate::worker::bundle::Rules;
-use crate::worker::protocol::Block;
+use crate::worker::protocol::{Block, MAX_BATCH};
 
 /// The level of every interval that a row carries or a stop rule reads.
 pub const LEVEL: Level = Level::P99;
@@ -14,6 +14,7 @@ pub const LEVEL: Level = Level::P99;
 /// A block that counts.
 #[derive(Debug, Clone)]
 pub struct KeptBlock {
+    /// Its canary moved, as it did in those that this one is the repetition of: see [`Race::pairs`].
     pub is_disturbed: bool,
     /// Canary times of the block, `[arithmetic, bandwidth]`: geometric mean of before and after.
     pub canary_ns: [f32; 2],
@@ -47,6 +48,8 @@ pub struct Race {
     pub contender: Option<u32>,
     pub stop: Option<StopReason>,
     pub n_redone: u32,
+    /// The shortest probe of those that race, nanoseconds of one dispatch.
+    fastest_ns: f64,
     doubted: Vec<u32>,
     /// The rest of the round; the last one is next.
     pending: Vec<Vec<u32>>,
@@ -80,6 +83,7 @@ impl Race {
             contender: None,
             stop: None,
             n_redone: 0,
+            fastest_ns: best,
             doubted: Vec::new(),
             pending: Vec::new(),
             redos: 0,
@@ -98,6 +102,11 @@ impl Race {
     /// What to time next; `None` when the race is over.
     pub fn next_block(&self) -> Option<&[u32]> {
         self.alone.as_ref().or(self.pending.last()).map(Vec::as_slice)
+    }
+
+    /// Dispatches in each sample, so that the fastest takes `aim_ns`: the same for all blocks, also after a worker died.
+    pub fn batch(&self, aim_ns: f64) -> u32 {
+        ((aim_ns / self.fastest_ns.max(1.0)).ceil() as u32).clamp(1, MAX_BATCH)
     }
 
     /// Takes a block in and moves on; gives back the candidates whose output was wrong.
@@ -152,6 +161,17 @@ impl Race {
         self.alone = None;
         self.live.retain(|&c| c != candidate);
         self.settle(rules);
+    }
+
+    /// Nothing more can be timed: what is not decided stays so.
+    pub fn close(&mut self) {
+        if self.phase != Phase::Done {
+            self.winner = None;
+            self.contender = None;
+            self.phase = Phase::Done;
+        }
+        self.pending.clear();
+        self.alone = None;
     }
 
     /// Brings the rest of the round in line with who is live, and goes on when nothing is left of it.
@@ -257,11 +277,7 @@ impl Race {
         self.contender = None;
         let standings: Vec<Standing> =
             self.standings().into_iter().filter(|s| self.live.contains(&s.candidate)).collect();
-        let leader = schedule::leader(&standings);
-        let stays = |pivot: &&Standing| {
-            pivot.candidate == self.pivot && pivot.may_win && leader.is_some_and(|l| l.log_ratio >= -rules.tie.ln_1p())
-        };
-        self.winner = standings.iter().find(stays).or(leader).map(|s| s.candidate);
+        self.winner = self.pick(&standings, rules);
         match self.winner {
             Some(leader) if leader != self.pivot => {
                 self.contender = self.winner;
@@ -277,6 +293,15 @@ impl Race {
         }
     }
 
+    /// The best of these; the pivot where it is among them and not beyond a tie from the best.
+    pub fn pick(&self, standings: &[Standing], rules: &Rules) -> Option<u32> {
+        let leader = schedule::leader(standings);
+        let stays = |pivot: &&Standing| {
+            pivot.candidate == self.pivot && pivot.may_win && leader.is_some_and(|l| l.log_ratio >= -rules.tie.ln_1p())
+        };
+        standings.iter().find(stays).or(leader).map(|s| s.candidate)
+    }
+
     /// The holdout does not show its contender to be faster than the pivot, beyond a tie: then noise would choose.
     pub fn is_undecided(&self, rules: &Rules) -> bool {
         let pivot_may_win = self.live.contains(&self.pivot) && !self.doubted.contains(&self.pivot);
@@ -284,9 +309,15 @@ impl Race {
         self.contender.is_some() && pivot_may_win && !self.holdout_ratio().is_some_and(is_faster)
     }
 
-    /// Samples of every candidate with the pivot's of the same block.
+    /// Samples of every candidate with the pivot's of the same block. A candidate's samples of disturbed blocks are left out
+    /// once it has enough others for an interval: on a busy machine a race must come to an end all the same.
     pub fn pairs(&self) -> HashMap<u32, Pairs> {
         pair_up(&self.blocks, self.pivot)
+    }
+
+    /// Blocks that count although their canary moved.
+    pub fn n_disturbed(&self) -> usize {
+        self.blocks.iter().chain(&self.holdout).filter(|block| block.is_disturbed).count()
     }
 
     /// Where everyone stands that was ever timed, dropped ones included, in order of candidate.
@@ -337,6 +368,15 @@ impl Pairs {
 }
 
 fn pair_up(blocks: &[KeptBlock], pivot: u32) -> HashMap<u32, Pairs> {
+    let mut pairs = pair_all(blocks.iter(), pivot);
+    if blocks.iter().any(|block| block.is_disturbed) {
+        let undisturbed = pair_all(blocks.iter().filter(|block| !block.is_disturbed), pivot);
+        pairs.extend(undisturbed.into_iter().filter(|(_, pairs)| pairs.times_ns.len() >= stats::min_pairs(LEVEL)));
+    }
+    pairs
+}
+
+fn pair_all<'a>(blocks: impl Iterator<Item = &'a KeptBlock>, pivot: u32) -> HashMap<u32, Pairs> {
     let mut pairs: HashMap<u32, Pairs> = HashMap::new();
     for block in blocks {
         let Some(&(_, pivot_ns)) = block.samples.iter().find(|s| s.0 == pivot) else { continue };
@@ -491,6 +531,51 @@ mod tests {
         }
         assert!(race.blocks[0].is_disturbed);
         assert_eq!(race.n_redone, 2);
+    }
+
+    /// A block in which everything but the pivot takes half of its time.
+    fn disturbed(members: &[u32]) -> Block {
+        let mut block = block_of(members, &|c| if c == 0 { 100.0 } else { time(c) / 2.0 });
+        block.canary_after_ns = [20.0, 40.0];
+        block
+    }
+
+    #[test]
+    fn disturbed_blocks_count_only_while_there_are_too_few_others() {
+        let enough = stats::min_pairs(LEVEL);
+        let mut race = start(6);
+        let rules = Rules { min_rounds: 40, max_rounds: 40, ..rules() };
+        let mut n_undisturbed = 0;
+        while n_undisturbed < enough {
+            let members = race.next_block().unwrap().to_vec();
+            for _ in 0..=schedule::MAX_REDOS {
+                race.block(&disturbed(&members), &rules);
+            }
+            let ratios = race.pairs()[&3].log_ratios();
+            assert_eq!(ratios.len(), 2 * n_undisturbed + 1, "too few undisturbed ones");
+            let members = race.next_block().unwrap().to_vec();
+            race.block(&block_of(&members, &time), &rules);
+            n_undisturbed += 1;
+        }
+        let ratios = race.pairs()[&3].log_ratios();
+        assert_eq!(ratios.len(), enough);
+        assert!(ratios.iter().all(|r| (r.exp() - 0.5).abs() < 1e-6), "{ratios:?}");
+        assert_eq!(race.n_disturbed(), enough);
+    }
+
+    #[test]
+    fn a_race_on_a_machine_that_never_rests_ends_with_what_it_has() {
+        let mut race = start(6);
+        let mut n_blocks = 0;
+        while let Some(members) = race.next_block() {
+            let mut block = block_of(members, &time);
+            block.canary_after_ns = [20.0, 40.0];
+            race.block(&block, &rules());
+            n_blocks += 1;
+            assert!(n_blocks < 10_000, "the race does not end");
+        }
+        assert_eq!(race.winner, Some(3));
+        assert_eq!(race.n_disturbed(), race.blocks.len() + race.holdout.len());
     }
 
     #[test]

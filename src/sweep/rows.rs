@@ -258,6 +258,7 @@ pub fn overhead_share(state: &State) -> Option<f64> {
 fn provenance(outcome: &Outcome) -> Provenance {
     let state = &outcome.state;
     let manifest = &state.manifest;
+    let (n_blocks, n_blocks_disturbed) = state.n_kept();
     let [canary_arithmetic_ns, canary_bandwidth_ns] = canaries(state);
     let rules = match serde_json::to_value(&manifest.rules) {
         Ok(serde_json::Value::Object(map)) => map.into_iter().collect(),
@@ -294,6 +295,8 @@ fn provenance(outcome: &Outcome) -> Provenance {
         rules,
         canary_arithmetic_ns,
         canary_bandwidth_ns,
+        n_blocks: Some(n_blocks as u64),
+        n_blocks_disturbed: Some(n_blocks_disturbed as u64),
         given_axes: first.map(|v| v.phase(Phase::Given).map(|c| c.axis.clone()).collect()).unwrap_or_default(),
         given: manifest.given.iter().map(reference).collect(),
     }

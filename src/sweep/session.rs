@@ -319,8 +319,20 @@ struct Session<'a> {
     slowest: Duration,
 }
 
+/// What a worker was asked for when it died.
+#[derive(Debug, Clone, Copy)]
+struct Lost {
+    case: usize,
+    /// The class of the order's candidates.
+    given: Option<usize>,
+    during: During,
+}
+
 /// A candidate may take this much longer to verify than the slowest of its case so far (cold pipelines differ by 5x).
 const SLOWEST_FACTOR: u32 = 10;
+
+/// A sample is at least this many ticks of the device's clock long.
+const MIN_TICKS: f64 = 100.0;
 
 /// How often a stop is looked for while a worker is silent.
 const LISTEN: Duration = Duration::from_millis(100);
@@ -377,35 +389,22 @@ impl Session<'_> {
                 }
                 Ok(Some(worker))
             }
-            Err(WorkerError::NoHello { how, .. }) => {
-                let case = self.state.current_case().min(self.state.records.n_cases().saturating_sub(1));
-                let detail = format!("a fresh worker did not come up: {how}");
-                self.record(Entry::Died {
-                    case,
-                    candidate: None,
-                    during: During::Verify,
-                    death: Death::Crash,
-                    detail,
-                })?;
-                Ok(None)
-            }
+            Err(WorkerError::NoHello { how, .. }) => self.did_not_start(Death::Crash, how),
             Err(WorkerError::Fatal { kind, message }) if kind == "device_failed" => {
-                let case = self.state.current_case().min(self.state.records.n_cases().saturating_sub(1));
-                let detail = format!("a fresh worker found no usable device: {message}");
-                self.record(Entry::Died {
-                    case,
-                    candidate: None,
-                    during: During::Verify,
-                    death: Death::DeviceLost,
-                    detail,
-                })?;
-                Ok(None)
+                self.did_not_start(Death::DeviceLost, format!("no usable device: {message}"))
             }
             Err(WorkerError::Fatal { kind, message }) => {
                 Err(SweepError::Stopped { kind, message, journal: self.journal.path().to_path_buf() })
             }
             Err(other) => Err(other.into()),
         }
+    }
+
+    fn did_not_start(&mut self, death: Death, detail: String) -> Result<Option<Worker>, SweepError> {
+        self.watch.note(&format!("a fresh worker did not come up: {detail}; starting another"));
+        let case = self.state.current_case();
+        self.record(Entry::Died { case, candidate: None, given: None, during: During::Start, death, detail })?;
+        Ok(None)
     }
 
     fn perform(&mut self, step: &Step) -> Result<Flow, SweepError> {
@@ -418,9 +417,12 @@ impl Session<'_> {
                 }
                 (case, During::Verify, Order::Verify { case, candidates, ahead })
             }
-            Step::Time { case, block, candidates, .. } => {
+            Step::Time { case, given, block, candidates } => {
                 let sample_ns = rules.sample_ns;
-                (case, During::Time, Order::Time { case, block, candidates, sample_ns })
+                // However short a sample was asked to be.
+                let aim_ns = (sample_ns as f64).max(MIN_TICKS * self.header.tick_ns);
+                let batch = self.state.race(case, given).map_or(0, |race| race.batch(aim_ns));
+                (case, During::Time, Order::Time { case, block, candidates, sample_ns, batch })
             }
             Step::Replay { case, candidate, replays } => {
                 (case, During::Replay, Order::Replay { case, candidate, replays })
@@ -429,6 +431,7 @@ impl Session<'_> {
             Step::Finished | Step::GiveUp(_) => return Ok(Flow::Go),
         };
         let predicted_ns = self.predict_ns(&order);
+        let lost = Lost { case, given: self.given_of(&order), during };
         let Some(mut worker) = self.worker()? else { return Ok(Flow::Go) };
         let is_new_case = self.last_case.replace(case) != Some(case);
         if is_new_case {
@@ -443,7 +446,7 @@ impl Session<'_> {
                 Heard::Gone(how) => how,
                 _ => "it does not listen any more".to_owned(),
             };
-            self.died(case, None, during, Death::Crash, how)?;
+            self.died(lost, None, Death::Crash, how)?;
             return Ok(Flow::Go);
         }
         loop {
@@ -468,11 +471,11 @@ impl Session<'_> {
                 Heard::Event(event) => event,
                 Heard::Silence => {
                     let detail = format!("no event for {:.0} s", patience.as_secs_f64());
-                    self.died(case, in_flight, during, Death::Hang, detail)?;
+                    self.died(lost, in_flight, Death::Hang, detail)?;
                     return Ok(Flow::Go);
                 }
                 Heard::Gone(how) => {
-                    self.died(case, in_flight, during, Death::Crash, how)?;
+                    self.died(lost, in_flight, Death::Crash, how)?;
                     return Ok(Flow::Go);
                 }
             };
@@ -500,20 +503,14 @@ impl Session<'_> {
                     self.record(Entry::Spent(device_ns, compile_ns, wall_ns))?;
                     if n_results == 0 {
                         // Asking again would go on for ever.
-                        self.died(
-                            case,
-                            None,
-                            during,
-                            Death::Crash,
-                            "the worker ended an order without a result".to_owned(),
-                        )?;
+                        self.died(lost, None, Death::Crash, "the worker ended an order without a result".to_owned())?;
                         return Ok(Flow::Go);
                     }
                     self.worker = Some(worker);
                     return Ok(Flow::Go);
                 }
                 Event::Fatal { kind, message } if kind == "device_failed" => {
-                    self.died(case, in_flight, during, Death::DeviceLost, message)?;
+                    self.died(lost, in_flight, Death::DeviceLost, message)?;
                     return Ok(Flow::Go);
                 }
                 Event::Fatal { kind, message } => {
@@ -521,13 +518,7 @@ impl Session<'_> {
                 }
                 other => {
                     let said = format!("{other:?}").chars().take(120).collect::<String>();
-                    self.died(
-                        case,
-                        in_flight,
-                        during,
-                        Death::Crash,
-                        format!("an event that nobody asked for: {said}"),
-                    )?;
+                    self.died(lost, in_flight, Death::Crash, format!("an event that nobody asked for: {said}"))?;
                     return Ok(Flow::Go);
                 }
             };
@@ -551,9 +542,8 @@ impl Session<'_> {
 
     fn died(
         &mut self,
-        case: usize,
+        Lost { case, given, during }: Lost,
         candidate: Option<usize>,
-        during: During,
         death: Death,
         detail: String,
     ) -> Result<(), SweepError> {
@@ -563,7 +553,23 @@ impl Session<'_> {
             (None, _) => "no candidate".to_owned(),
         };
         self.watch.note(&format!("worker lost with {who} in flight: {detail}; starting another"));
-        self.record(Entry::Died { case, candidate, during, death, detail })
+        let n_closed = self.state.n_closed;
+        self.record(Entry::Died { case, candidate, given, during, death, detail })?;
+        if let Some(given) = given.filter(|_| self.state.n_closed > n_closed) {
+            let (case, class) = (&self.state.manifest.cases[case].case.id, &self.state.manifest.given[given].id);
+            self.watch.note(&format!("{case} is left out for {class}: three workers in a row died of it"));
+        }
+        Ok(())
+    }
+
+    /// The class of an order's candidates.
+    fn given_of(&self, order: &Order) -> Option<usize> {
+        let candidate = match order {
+            Order::Verify { candidates, .. } | Order::Time { candidates, .. } => *candidates.first()?,
+            Order::Replay { candidate, .. } | Order::Triage { candidate, .. } => *candidate,
+            Order::Chain { .. } | Order::Quit => return None,
+        };
+        Some(self.state.given_of(candidate))
     }
 
     /// How long the longest silence of an order should be.

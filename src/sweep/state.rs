@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::alike::Alike;
 use super::chains::Chains;
+use super::deaths::{self, Deaths};
 use super::finalists::{self, Member};
 use super::journal::{Death, During, Entry};
 use super::race::Race;
@@ -18,10 +19,6 @@ use crate::worker::bundle::Manifest;
 
 /// Candidates in one verify order: few enough that a stop or a death costs little.
 const VERIFY_CHUNK: usize = 64;
-/// A worker that dies this often in a row with no candidate in flight will not be mended by another one.
-const MAX_IDLE_DEATHS: u32 = 3;
-/// Nor will a device on which this many candidates in a row killed the worker.
-const MAX_DEATHS: u32 = 24;
 /// Canaries in a row that compute wrong integers: the device cannot be trusted with anything.
 const MAX_WRONG_CANARIES: u32 = 3;
 
@@ -87,12 +84,12 @@ pub struct State {
     pub spent: Spent,
     pub n_blocks: u64,
     pub n_deaths: u32,
-    idle_deaths: u32,
-    deaths_in_a_row: u32,
+    deaths: Deaths,
+    /// Cases and classes that were closed, as workers died with no candidate in flight.
+    pub n_closed: usize,
     wrong_canaries: u32,
     /// Verify orders of one candidate that are still to come, since a worker died and nobody knows of what.
     n_singles: usize,
-    last_death: String,
     /// First case that is not finished with.
     case: usize,
 }
@@ -132,11 +129,10 @@ impl State {
             spent: Spent::default(),
             n_blocks: 0,
             n_deaths: 0,
-            idle_deaths: 0,
-            deaths_in_a_row: 0,
+            deaths: Deaths::default(),
+            n_closed: 0,
             wrong_canaries: 0,
             n_singles: 0,
-            last_death: String::new(),
             case: 0,
             manifest,
         }
@@ -177,19 +173,8 @@ impl State {
 
     /// What to do next. Starts races and draws finalists on the way; both depend on the entries alone.
     pub fn next_step(&mut self) -> Step {
-        if self.idle_deaths >= MAX_IDLE_DEATHS {
-            let n = self.idle_deaths;
-            return Step::GiveUp(format!(
-                "{n} workers in a row died with no candidate in flight; the last one: {}",
-                self.last_death
-            ));
-        }
-        if self.deaths_in_a_row >= MAX_DEATHS {
-            let n = self.deaths_in_a_row;
-            return Step::GiveUp(format!(
-                "{n} workers in a row died without a result; the last one: {}",
-                self.last_death
-            ));
+        if let Some(why) = self.deaths.give_up() {
+            return Step::GiveUp(why);
         }
         if self.wrong_canaries >= MAX_WRONG_CANARIES {
             let n = self.wrong_canaries;
@@ -280,9 +265,7 @@ impl State {
     }
 
     fn next_replay(&mut self, given: usize) -> Option<(usize, usize)> {
-        if !self.finals[given].is_drawn {
-            self.draw_finalists(given);
-        }
+        self.draw_if_due(given);
         // Case by case, for the same reason.
         for case in 0..self.records.n_cases() {
             for &candidate in &self.finals[given].chosen {
@@ -293,6 +276,18 @@ impl State {
             }
         }
         None
+    }
+
+    /// Rejected or unstable anywhere: denied everywhere.
+    fn is_denied(&self, candidate: u32) -> bool {
+        let status = |case| self.records.get(case, candidate as usize).status;
+        (0..self.records.n_cases()).any(|case| matches!(status(case), Some(Status::Rejected | Status::Unstable)))
+    }
+
+    fn draw_if_due(&mut self, given: usize) {
+        if !self.finals[given].is_drawn {
+            self.draw_finalists(given);
+        }
     }
 
     /// Fills the class's finalists up; those that stand keep their place.
@@ -316,11 +311,7 @@ impl State {
         }
         let mut members = Vec::new();
         for &candidate in &self.members[given] {
-            // Rejected or unstable anywhere: denied everywhere.
-            let is_denied = (0..n_cases).any(|case| {
-                matches!(self.records.get(case, candidate as usize).status, Some(Status::Rejected | Status::Unstable))
-            });
-            if is_denied || self.finals[given].failed.contains(&candidate) {
+            if self.is_denied(candidate) || self.finals[given].failed.contains(&candidate) {
                 continue;
             }
             let cost = |case: usize| {
@@ -353,7 +344,7 @@ impl State {
     pub fn apply(&mut self, entry: &Entry) {
         match entry {
             Entry::Verified(..) => {
-                if let Some(event) = entry.verified().filter(|e| self.is_known(e.case, Some(e.candidate))) {
+                if let Some(event) = entry.verified().filter(|e| self.is_known(e.case, e.candidate)) {
                     self.records.verified(&event);
                     self.alive();
                     self.n_singles = self.n_singles.saturating_sub(1);
@@ -361,12 +352,14 @@ impl State {
             }
             Entry::Block(case, ..) => {
                 if let Some(block) =
-                    entry.block().filter(|b| b.samples.iter().all(|s| self.is_known(*case, Some(s.candidate))))
+                    entry.block().filter(|b| b.samples.iter().all(|s| self.is_known(*case, s.candidate)))
                 {
                     self.timed(&block);
                 }
             }
-            Entry::Replayed(event) if self.is_known(event.case, Some(event.candidate)) => {
+            Entry::Replayed(event) if self.is_known(event.case, event.candidate) => {
+                // Where a journal is read nobody asked for a next step: who fails must lose a place that it has.
+                self.draw_if_due(self.given_of(event.candidate));
                 self.records.replayed(event);
                 self.alive();
                 if !event.verdict.is_admitted() {
@@ -377,14 +370,25 @@ impl State {
                 self.chains.apply(chained);
                 self.alive();
             }
-            Entry::Died { case, during: During::Chain, death, detail, .. } => {
+            Entry::Died { case, candidate, given, during, death, detail } => {
                 self.n_deaths += 1;
-                self.deaths_in_a_row += 1;
-                self.last_death.clone_from(detail);
-                self.chains.died(*case, *death, detail);
-            }
-            Entry::Died { case, candidate, during, death, detail } if self.is_known(*case, *candidate) => {
-                self.died(*case, *candidate, *during, *death, detail);
+                let given = given.filter(|given| *given < self.members.len());
+                if let Some(given) = given.filter(|_| *during == During::Replay) {
+                    self.draw_if_due(given);
+                }
+                match (during, candidate) {
+                    (During::Start, _) => self.deaths.without_hello(detail),
+                    (During::Chain, _) => {
+                        self.deaths.with_suspect(detail);
+                        self.chains.died(*case, *death, detail);
+                    }
+                    (_, Some(candidate)) if self.is_known(*case, *candidate) => {
+                        self.deaths.with_suspect(detail);
+                        self.died(*case, *candidate, *during, *death, detail);
+                    }
+                    (_, None) => self.died_idle(*case, given, *during, *death, detail),
+                    _ => {}
+                }
             }
             Entry::Spent(device_ns, compile_ns, wall_ns) => {
                 self.spent.device_ns += device_ns;
@@ -397,17 +401,16 @@ impl State {
                 self.alive();
                 self.wrong_canaries = 0;
             }
-            Entry::Replayed(_) | Entry::Died { .. } => {}
+            Entry::Replayed(_) => {}
         }
     }
 
-    fn is_known(&self, case: usize, candidate: Option<usize>) -> bool {
-        case < self.records.n_cases() && candidate.is_none_or(|c| c < self.records.n_candidates())
+    fn is_known(&self, case: usize, candidate: usize) -> bool {
+        case < self.records.n_cases() && candidate < self.records.n_candidates()
     }
 
     fn alive(&mut self) {
-        self.idle_deaths = 0;
-        self.deaths_in_a_row = 0;
+        self.deaths.forget();
     }
 
     fn timed(&mut self, block: &crate::worker::protocol::Block) {
@@ -448,36 +451,48 @@ impl State {
         }
     }
 
-    fn died(&mut self, case: usize, candidate: Option<usize>, during: During, death: Death, detail: &str) {
-        self.n_deaths += 1;
-        self.deaths_in_a_row += 1;
-        self.last_death = detail.to_owned();
-        let Some(candidate) = candidate else {
-            self.idle_deaths += 1;
-            match during {
-                During::Time => self.n_blocks += 1,
-                // Pipelines of a whole order are made together: one at a time, the driver's victim has a name.
-                During::Verify => self.n_singles = VERIFY_CHUNK,
-                During::Replay | During::Chain => {}
-            }
-            return;
+    /// A worker died while it prepared an order or ran its canary.
+    fn died_idle(&mut self, case: usize, given: Option<usize>, during: During, death: Death, detail: &str) {
+        match during {
+            During::Time => self.n_blocks += 1,
+            // Pipelines of a whole order are made together: one at a time, the driver's victim has a name.
+            During::Verify => self.n_singles = VERIFY_CHUNK,
+            During::Start | During::Replay | During::Chain => {}
+        }
+        let Some(given) = given.filter(|_| case < self.manifest.cases.len()) else {
+            return self.deaths.with_suspect(detail);
         };
-        self.idle_deaths = 0;
+        if self.deaths.idle((case, given), detail) {
+            let doing = participle(during);
+            let detail = format!(
+                "{} workers in a row died with no candidate in flight; the last one while candidates were {doing}: {detail}",
+                deaths::MAX_IN_A_ROW
+            );
+            self.close(case, given, &Verdict::new(Status::Untested, death.kind(), detail));
+        }
+    }
+
+    /// Gives a case up for one class. What was admitted there lacks what was still to come, and so is untested as well.
+    fn close(&mut self, case: usize, given: usize, verdict: &Verdict) {
+        self.n_closed += 1;
+        self.n_singles = 0;
+        // Now, where a journal is read: a race that begins later would have nobody in it.
+        self.race_mut(case, given).close();
+        for at in 0..self.members[given].len() {
+            let candidate = self.members[given][at] as usize;
+            if matches!(self.records.get(case, candidate).status, None | Some(Status::Admitted)) {
+                self.records.set_verdict(case, candidate, verdict);
+            }
+        }
+    }
+
+    fn died(&mut self, case: usize, candidate: usize, during: During, death: Death, detail: &str) {
         let record = self.records.get_mut(case, candidate);
         record.n_deaths = record.n_deaths.saturating_add(1);
         let is_final = record.n_deaths >= 2;
         let verdict = is_final.then(|| {
-            let kind = match death {
-                Death::Hang => Kind::Hang,
-                Death::Crash => Kind::Crash,
-                Death::DeviceLost => Kind::DeviceLost,
-            };
-            let during = match during {
-                During::Verify => "verified",
-                During::Time => "timed",
-                During::Replay | During::Chain => "replayed",
-            };
-            Verdict::new(Status::Rejected, kind, format!("while {during}, twice: {detail}"))
+            let detail = format!("while {}, twice: {detail}", participle(during));
+            Verdict::new(Status::Rejected, death.kind(), detail)
         });
         match (&verdict, during) {
             (Some(verdict), During::Verify) => self.records.set_verdict(case, candidate, verdict),
@@ -485,7 +500,7 @@ impl State {
             (None, _) => {}
         }
         match during {
-            During::Verify | During::Chain => {}
+            During::Start | During::Verify | During::Chain => {}
             During::Time => {
                 self.n_blocks += 1;
                 let rules = self.manifest.rules.clone();
@@ -561,6 +576,13 @@ impl State {
         self.races.iter().flatten().map(|race| race.n_redone).sum()
     }
 
+    /// Blocks that count, and those of them that are disturbed, as were the ones they were redone for.
+    pub fn n_kept(&self) -> (usize, usize) {
+        let races = || self.races.iter().flatten();
+        let all = races().map(|race| race.blocks.len() + race.holdout.len()).sum();
+        (all, races().map(Race::n_disturbed).sum())
+    }
+
     /// Samples taken in rounds, and what timing every admitted candidate for the full number of rounds would have taken.
     pub fn n_samples(&self) -> (usize, usize) {
         let taken = self.races.iter().flatten().flat_map(|race| &race.blocks).map(|b| b.samples.len()).sum();
@@ -573,6 +595,27 @@ impl State {
         (taken, exhaustive)
     }
 
+    /// Who won the race of a case and class. Where that one was condemned since, the best of those that stand on all cases,
+    /// each with the samples of whoever raced for its dispatch.
+    pub fn winner(&self, case: usize, given: usize) -> Option<u32> {
+        let race = self.race(case, given)?;
+        let winner = race.winner?;
+        let is_admitted = |candidate: u32| self.records.get(case, candidate as usize).is_admitted();
+        if is_admitted(winner) {
+            return Some(winner);
+        }
+        let standing = |raced: u32| {
+            let is_alike = |c: &u32| self.dispatch(case, *c) == self.dispatch(case, raced);
+            let alike = self.members[given].iter().copied().filter(is_alike);
+            std::iter::once(raced).chain(alike).find(|c| is_admitted(*c) && !self.is_denied(*c))
+        };
+        standing(winner).or_else(|| {
+            let standings: Vec<schedule::Standing> =
+                race.standings().into_iter().filter(|s| standing(s.candidate).is_some()).collect();
+            standing(race.pick(&standings, &self.manifest.rules)?)
+        })
+    }
+
     /// Whether a candidate within `tie` of the best: the best's own ratio and everyone's, by candidate.
     pub fn best_ratio(&self, case: usize, given: usize) -> Option<f64> {
         let race = self.race(case, given)?;
@@ -582,5 +625,14 @@ impl State {
             .filter(|s| self.records.get(case, s.candidate as usize).is_admitted())
             .collect();
         schedule::leader(&standings).map(|s| s.log_ratio.exp())
+    }
+}
+
+/// What was done to candidates.
+fn participle(during: During) -> &'static str {
+    match during {
+        During::Start | During::Verify => "verified",
+        During::Time => "timed",
+        During::Replay | During::Chain => "replayed",
     }
 }

@@ -68,6 +68,16 @@ pub struct Contender {
     pub holdout_hi: Option<f64>,
 }
 
+/// Faster than whoever is named as the winner, and not to be trusted.
+#[derive(Debug, Serialize)]
+pub struct Condemned {
+    pub variant: String,
+    pub local: [u32; 3],
+    /// Such as `unstable(race)`.
+    pub verdict: String,
+    pub detail: String,
+}
+
 #[derive(Debug, Serialize)]
 pub struct Winner {
     pub case: String,
@@ -83,6 +93,8 @@ pub struct Winner {
     pub is_incumbent: bool,
     /// Who led the rounds, where the holdout did not tell it from the incumbent, which then stays.
     pub contender: Option<Contender>,
+    /// Who won the race, where it was condemned since.
+    pub in_place_of: Option<Condemned>,
     pub n_tied: usize,
     pub rounds: u32,
 }
@@ -108,6 +120,8 @@ pub struct TimeUse {
     pub overhead_share: Option<f64>,
     pub n_worker_deaths: u32,
     pub n_blocks_redone: u32,
+    /// Of those that count, as they were disturbed again each time.
+    pub n_blocks_disturbed: usize,
     pub n_samples: usize,
     /// Samples taken, of those that timing every admitted candidate for all rounds would take.
     pub sample_share: Option<f64>,
@@ -148,6 +162,7 @@ impl Summary {
                 overhead_share: overhead_share(state),
                 n_worker_deaths: state.n_deaths,
                 n_blocks_redone: state.n_redone(),
+                n_blocks_disturbed: state.n_kept().1,
                 n_samples,
                 sample_share: (n_exhaustive > 0).then(|| n_samples as f64 / n_exhaustive as f64),
             },
@@ -229,10 +244,7 @@ fn winners(state: &State) -> Vec<Winner> {
     let mut winners = Vec::new();
     for (case, sweep_case) in manifest.cases.iter().enumerate() {
         for (given, class) in manifest.given.iter().enumerate() {
-            let Some(winner) = state.race(case, given).and_then(|race| race.winner) else { continue };
-            if !state.records.get(case, winner as usize).is_admitted() {
-                continue;
-            }
+            let Some(winner) = state.winner(case, given) else { continue };
             let standings = Standings::new(state, case, given);
             let timed = standings.timed(state.dispatch(case, winner), winner);
             let candidate = &manifest.candidates[winner as usize];
@@ -250,12 +262,26 @@ fn winners(state: &State) -> Vec<Winner> {
                 holdout: timed.holdout,
                 is_incumbent,
                 contender: contender(state, case, given).filter(|_| is_incumbent),
+                in_place_of: condemned(state, case, given),
                 n_tied: standings.n_tied(),
                 rounds: timed.rounds,
             });
         }
     }
     winners
+}
+
+/// The winner of a race that failed afterwards, when it was replayed as a finalist.
+fn condemned(state: &State, case: usize, given: usize) -> Option<Condemned> {
+    let winner = state.race(case, given)?.winner? as usize;
+    let verdict = state.records.verdict(case, winner);
+    let candidate = &state.manifest.candidates[winner];
+    (!verdict.is_admitted()).then(|| Condemned {
+        variant: state.manifest.variants[candidate.variant].variant.name.clone(),
+        local: candidate.local,
+        verdict: verdict.name(),
+        detail: verdict.detail,
+    })
 }
 
 /// The loser of a holdout that did not tell its two apart.
@@ -425,6 +451,10 @@ impl Summary {
                 if w.n_tied > 1 { format!("{} tied", w.n_tied) } else { String::new() }
             );
             *out += &format!("    {}\n", candidate_name(&w.variant, w.local));
+            if let Some(c) = &w.in_place_of {
+                let name = candidate_name(&c.variant, c.local);
+                *out += &wrap("    ", &format!("in place of {name}, which won and is {}", c.verdict), "    ");
+            }
             if let Some(c) = &w.contender {
                 let ratio = with_interval(c.holdout, c.holdout_lo, c.holdout_hi);
                 let name = candidate_name(&c.variant, c.local);
@@ -520,7 +550,11 @@ impl Summary {
         if let Some(share) = t.sample_share {
             text += &format!(", {} of the exhaustive design", percent(share));
         }
-        text += &format!("; {} disturbed blocks redone, {} workers lost", t.n_blocks_redone, t.n_worker_deaths);
+        text += &format!("; {} disturbed blocks redone", t.n_blocks_redone);
+        if t.n_blocks_disturbed > 0 {
+            text += &format!(" ({} still disturbed the third time)", t.n_blocks_disturbed);
+        }
+        text += &format!(", {} workers lost", t.n_worker_deaths);
         *out += &wrap("", &text, "  ");
     }
 }

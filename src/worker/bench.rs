@@ -24,7 +24,7 @@ use super::deviation::deviation;
 use super::harness::MAX_RECORDS;
 use super::judgement::{Judge, Seen};
 use super::pipelines::PipelineKey;
-use super::protocol::{Replayed, Sample, Verified};
+use super::protocol::{MAX_BATCH, Replayed, Sample, Verified};
 use super::serve::Fatal;
 use super::session::Context;
 use super::site::Site;
@@ -42,8 +42,6 @@ const COLD_IDLE: Duration = Duration::from_millis(5);
 /// Deviating outputs that say enough of how far they deviate, and how long to wait for them.
 const MAX_DEVIATING: usize = 25;
 const DEVIATION_LIMIT: Duration = Duration::from_secs(5);
-/// Dispatches in one sample at most.
-const MAX_BATCH: u32 = 4096;
 
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
@@ -134,8 +132,8 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Makes operands, references and tensors for a case and class.
-    pub fn new(context: &mut Context, case: usize, class: &str) -> Result<Self, BenchError> {
+    /// Makes operands, references and tensors for a case and class; calls `beat` now and then, since that may take minutes.
+    pub fn new(context: &mut Context, case: usize, class: &str, beat: &mut dyn FnMut()) -> Result<Self, BenchError> {
         let manifest = &context.bundle.manifest;
         let seed = manifest.seed;
         let sweep_case =
@@ -195,6 +193,7 @@ impl Bench {
             }
             operations.retain(|(family, ..)| context.weakening.runs(*family));
             for (family, set, case) in operations {
+                beat();
                 let operands = context.references.operands(&case, family, set, seed, storage)?;
                 if set == OperandSet::A {
                     probe_check(&site.shape, family, &operands, storage, accumulate)?;
@@ -633,20 +632,29 @@ impl Bench {
         Ok(ns)
     }
 
-    /// Decides once how many dispatches make one sample, from the fastest of these candidates.
-    pub fn calibrate(&mut self, context: &mut Context, candidates: &[usize], sample_ns: u64) -> Result<(), Fatal> {
-        if self.batch > 0 {
-            return Ok(());
-        }
+    /// Warms up those of these candidates that were never run here, each after `begin`, and decides once how many dispatches
+    /// make one sample: `batch`, or where that is 0, as the fastest of them asks for.
+    pub fn calibrate(
+        &mut self,
+        context: &mut Context,
+        candidates: &[usize],
+        (sample_ns, batch): (u64, u32),
+        begin: &mut dyn FnMut(usize) -> Result<(), Fatal>,
+    ) -> Result<(), Fatal> {
         let Some(&run) = self.runs_of(Family::R).first() else { return Ok(()) };
         let mut fastest = f64::INFINITY;
         for &candidate in candidates {
-            self.warm_up(context, candidate)?;
+            if !self.rough_ns.contains_key(&candidate) {
+                begin(candidate)?;
+                self.warm_up(context, candidate)?;
+            }
             fastest = fastest.min(self.rough(context, candidate, run)?);
         }
-        // A sample is at least 100 ticks long, however short it was asked to be.
-        let aim = (sample_ns as f64).max(100.0 * context.clock.tick_ns());
-        self.batch = ((aim / fastest.max(1.0)).ceil() as u32).clamp(1, MAX_BATCH);
+        if self.batch == 0 {
+            // A sample is at least 100 ticks long, however short it was asked to be.
+            let aim = (sample_ns as f64).max(100.0 * context.clock.tick_ns());
+            self.batch = if batch > 0 { batch } else { ((aim / fastest.max(1.0)).ceil() as u32).clamp(1, MAX_BATCH) };
+        }
         Ok(())
     }
 

@@ -314,14 +314,15 @@ impl<W: Write> Fake<'_, W> {
                     self.emit(&event)?;
                 }
             }
-            Order::Time { case, block, candidates, sample_ns } => {
+            Order::Time { case, block, candidates, sample_ns, batch: asked } => {
                 self.begin(None, *case, OrderKind::Time, candidates.len())?;
                 let mut samples = Vec::with_capacity(candidates.len());
                 for &candidate in candidates {
                     self.begin(Some(candidate), *case, OrderKind::Time, candidates.len())?;
                     let fault = self.fault(Some(candidate), *case, OrderKind::Time, candidates.len());
                     let time_ns = self.noisy_ns(candidate, *case, *block);
-                    let batch = (*sample_ns as f64 / time_ns).clamp(1.0, 1e6) as u32;
+                    let own = (*sample_ns as f64 / time_ns).clamp(1.0, 1e6) as u32;
+                    let batch = if *asked > 0 { *asked } else { own };
                     device_ns += time_ns * f64::from(batch);
                     samples.push(Sample {
                         candidate,
@@ -344,6 +345,7 @@ impl<W: Write> Fake<'_, W> {
                 }))?;
             }
             Order::Replay { case, candidate, replays } => {
+                self.begin(None, *case, OrderKind::Replay, 1)?;
                 self.begin(Some(*candidate), *case, OrderKind::Replay, 1)?;
                 let unstable = self.fault(Some(*candidate), *case, OrderKind::Replay, 1) == Some(Fault::Unstable);
                 device_ns += self.time_ns(*candidate, *case) * f64::from(*replays);

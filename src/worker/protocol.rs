@@ -22,12 +22,16 @@ pub enum Order {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ahead: Vec<usize>,
     },
-    /// One timed block in exactly this order, between two canaries. `begin` before each, one `block`, then `done`.
+    /// One timed block in exactly this order, between two canaries. `begin` before each, one `block`, then `done`. Those
+    /// that this worker never ran begin once before, to be warmed up.
     Time {
         case: usize,
         block: u64,
         candidates: Vec<usize>,
         sample_ns: u64,
+        /// Dispatches in one sample, the same in all blocks of a race, whichever worker runs them. 0: as `sample_ns` says.
+        #[serde(default)]
+        batch: u32,
     },
     /// Replay one candidate with alternating operands and fresh poison. `begin`, `replayed`, `done`.
     Replay {
@@ -70,6 +74,9 @@ pub enum Way {
     /// The same, and each dispatch with a descriptor set that is made for it, from a pool that is made for the submission.
     FreshSets,
 }
+
+/// Dispatches in one sample at most.
+pub const MAX_BATCH: u32 = 4096;
 
 /// What a worker reports. Every order ends with `done`, or the worker is dead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

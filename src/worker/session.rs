@@ -206,7 +206,9 @@ impl Session {
         // The old one goes first: two of the largest need not fit.
         self.bench = None;
         self.triage = None;
-        match Bench::new(&mut self.context, case, class) {
+        // Where nobody listens any more, the next event says so.
+        let mut beat = || drop(outlet.emit(&Event::Begin { case, candidate: None }));
+        match Bench::new(&mut self.context, case, class, &mut beat) {
             Ok(bench) => {
                 self.bench = Some(bench);
                 Ok(None)
@@ -318,12 +320,13 @@ impl Session {
         }
     }
 
+    /// `length` of a sample: in nanoseconds, and in dispatches where that is known.
     fn time(
         &mut self,
         case: usize,
         block: u64,
         candidates: &[usize],
-        sample_ns: u64,
+        length: (u64, u32),
         outlet: &mut Outlet<'_>,
     ) -> Result<(), Fatal> {
         let parts = self.parts(candidates)?;
@@ -338,7 +341,9 @@ impl Session {
         bench.prepare(&mut self.context, members)?;
         // Compiling beside it disturbs what is timed.
         self.context.pipelines.settle()?;
-        bench.calibrate(&mut self.context, members, sample_ns)?;
+        let mut begin = |candidate| outlet.emit(&Event::Begin { case, candidate: Some(candidate) });
+        bench.calibrate(&mut self.context, members, length, &mut begin)?;
+        outlet.emit(&Event::Begin { case, candidate: None })?;
         self.wake()?;
         let (canary_before_ns, ok_before) = self.read_canary()?;
         let mut samples = Vec::with_capacity(members.len());
@@ -403,8 +408,8 @@ impl Engine for Session {
         self.context.spent = Spent::default();
         match order {
             Order::Verify { case, candidates, ahead } => self.verify(*case, candidates, ahead, outlet)?,
-            Order::Time { case, block, candidates, sample_ns } => {
-                self.time(*case, *block, candidates, *sample_ns, outlet)?;
+            Order::Time { case, block, candidates, sample_ns, batch } => {
+                self.time(*case, *block, candidates, (*sample_ns, *batch), outlet)?;
             }
             Order::Replay { case, candidate, replays } => self.replay(*case, *candidate, *replays, outlet)?,
             Order::Triage { case, candidate, way, replays } => {

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tilesmith::matrix::Shrink;
 use tilesmith::results::{Repeat, ResultSet, Row};
 use tilesmith::sweep::journal::{Entry, Header};
 use tilesmith::sweep::rows;
 use tilesmith::sweep::session::{self, Options, Outcome, Watch};
 use tilesmith::sweep::state::State;
 use tilesmith::sweep::supervisor::{Patience, WorkerProgram};
-use tilesmith::worker::bundle::{Bundle, Manifest};
+use tilesmith::worker::bundle::{Bundle, Chain, ChainLink, Manifest};
 
 #[path = "../fake_bundle/mod.rs"]
 mod fake_bundle;
@@ -85,6 +86,19 @@ impl Lab {
         }
     }
 
+    /// The same with a worker that comes up once: a second one ends without a hello.
+    #[cfg(unix)]
+    pub fn options_of_one_worker(&self, script: &str) -> Options {
+        let mut options = self.options(script);
+        let wrapper = self.dir.path().join("once.sh");
+        let program = options.worker.program.display();
+        let text = format!("[ -e \"$0.up\" ] && exit 1\n: > \"$0.up\"\nexec '{program}' \"$@\"\n");
+        std::fs::write(&wrapper, text).unwrap();
+        options.worker.program = "/bin/sh".into();
+        options.worker.args.insert(0, wrapper.into());
+        options
+    }
+
     pub fn out(&self) -> PathBuf {
         self.dir.path().join("results")
     }
@@ -99,6 +113,25 @@ impl Lab {
         let outcome = session::run(&self.bundle, options, &mut log).unwrap();
         (outcome, log)
     }
+}
+
+/// A sweep of chains of one link each, and of no case.
+pub fn manifest_of_chains(n_chains: usize) -> Manifest {
+    let mut manifest = manifest();
+    let link = ChainLink {
+        variant: 0,
+        local: LOCALS[0],
+        shared_bytes: 0,
+        case: case(8).case,
+        push: Vec::new(),
+        spec: Vec::new(),
+        shrink: Shrink::ToGrid,
+    };
+    manifest.chains = (0..n_chains).map(|at| Chain { id: format!("chain-{at}"), links: vec![link.clone()] }).collect();
+    manifest.cases.clear();
+    manifest.candidates.clear();
+    manifest.given.clear();
+    manifest
 }
 
 pub fn saved_rows(outcome: &Outcome) -> Vec<Row> {
