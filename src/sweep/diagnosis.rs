@@ -170,7 +170,7 @@ mod tests {
 
     fn arm(difference: Difference, deviating: u32, replays: u32) -> ArmCounts {
         let name = match &difference {
-            Difference::None => "as recorded in a sweep".to_owned(),
+            Difference::None => "recorded once".to_owned(),
             Difference::Way(way) => format!("{way:?}"),
             Difference::Sibling(relation) => relation.name(),
         };

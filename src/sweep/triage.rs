@@ -164,7 +164,7 @@ fn name_of(manifest: &Manifest, candidate: usize) -> String {
 /// The arms of a candidate, the baseline first.
 pub fn arms(manifest: &Manifest, case: usize, candidate: usize) -> Vec<Arm> {
     let own = |name: &str, difference, way| Arm { name: name.to_owned(), difference, candidate, way };
-    let mut arms = vec![own("as recorded in a sweep", Difference::None, Way::Recorded)];
+    let mut arms = vec![own("recorded once", Difference::None, Way::Recorded)];
     for (name, way) in [
         ("full barriers", Way::FullBarriers),
         ("dedicated memory", Way::DedicatedMemory),
