@@ -10,6 +10,7 @@
 //! | `H` | weights one-hot, inputs numbered | *which* index is wrong |
 //! | `Z` | input zero (set A), weights zero (set B) | additive offsets |
 //! | `R` | N(0,1) x N(0,1/K), as stored | rounding, non-determinism |
+//! | `X` | infinite and subnormal inputs in I1 | does an output notice what does not belong to it? |
 //!
 //! **I1.** With K products in a sum and up to 8 for the bias, |a| |w| may be 2040 / K on average. Up to
 //! K = 510 every operand is non-zero, with magnitudes up to `A` and `W`, `A W K <= 2040`. Above it only one in
@@ -32,6 +33,7 @@ use super::case::{CaseError, Conv2dShape, Op};
 use super::conv2d;
 use super::one_hot;
 use super::random::Stream;
+use super::specials;
 use crate::matrix::Dtype;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -43,10 +45,12 @@ pub enum Family {
     R,
     I3,
     I4,
+    X,
 }
 
 impl Family {
-    pub const ALL: [Family; 7] = [Family::I1, Family::I2, Family::I3, Family::I4, Family::H, Family::Z, Family::R];
+    pub const ALL: [Family; 8] =
+        [Family::I1, Family::I2, Family::I3, Family::I4, Family::H, Family::Z, Family::X, Family::R];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -57,12 +61,13 @@ impl Family {
             Family::H => "H",
             Family::Z => "Z",
             Family::R => "R",
+            Family::X => "X",
         }
     }
 
     /// Families of integers run without an activation, which would hide faults.
     pub fn is_integer(self) -> bool {
-        self != Family::R
+        !matches!(self, Family::R | Family::X)
     }
 }
 
@@ -106,6 +111,10 @@ pub fn operands(
     let shape = Conv2dShape::of(case)?;
     let stream = |tensor: u64| Stream::new(seed, (family as u64) << 8 | (set as u64) << 4 | tensor);
     let (input, weight, bias) = (stream(0), stream(1), stream(2));
+    if family == Family::X {
+        let i1 = operands(case, Family::I1, set, seed, storage)?;
+        return Ok(specials::operands(&shape, i1, storage));
+    }
     if shape.op == Op::Elementwise {
         return Ok(elementwise(&shape, family, storage, input));
     }
@@ -115,6 +124,7 @@ pub fn operands(
         Family::I3 => wide_integers(&shape, input, weight),
         Family::I4 => cancelling(&shape, small_integers(&shape, input, weight, bias)),
         Family::H => one_hot::operands(&shape),
+        Family::X => unreachable!("made of I1 above"),
         Family::Z => {
             let zero_weights = set == OperandSet::B;
             let some = |n, stream| fill(n, |i| signed(stream, i, 31));
@@ -138,6 +148,7 @@ fn elementwise(shape: &Conv2dShape, family: Family, storage: Dtype, input: Strea
         Family::I2 => (I1_LIMIT + 2 + 2 * input.below(i as u64, I1_LIMIT / 2 - 2)) as f32,
         Family::I3 => (wide / 2 + input.below(i as u64, wide / 2)) as f32,
         Family::H => one_hot::id_of(i) as f32,
+        Family::X => unreachable!("made of I1 by the caller"),
         Family::Z => 0.0,
         // One in four far from zero, where an exponential overflows: e^89 in f32, e^12 in f16.
         Family::R if i % 4 == 3 => stored(input.normal(i as u64) * far, storage),
@@ -449,7 +460,7 @@ pub fn probe_check(
             }
             Ok(())
         }
-        Family::H | Family::Z => Ok(()),
+        Family::H | Family::Z | Family::X => Ok(()),
     }
 }
 

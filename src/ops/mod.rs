@@ -15,6 +15,7 @@ pub mod layout;
 pub mod one_hot;
 pub mod probes;
 pub mod random;
+pub mod specials;
 
 pub use case::{CaseError, FEATURES, FIELDS, bytes_moved, features, flops};
 pub use families::{Family, OperandSet, Operands};

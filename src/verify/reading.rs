@@ -44,6 +44,9 @@ pub const REQUIRED: [(Family, OperandSet); 4] =
 pub const REQUIRED_AT_K: [(Family, OperandSet); 4] =
     [(Family::I3, OperandSet::A), (Family::I4, OperandSet::A), (Family::Z, OperandSet::A), (Family::Z, OperandSet::B)];
 
+/// What one relative needs, a padded one where there is one: what lies outside the image must not be an infinity times zero.
+pub const REQUIRED_OF_SPECIALS: (Family, OperandSet) = (Family::X, OperandSet::A);
+
 /// How telling a fault is: the smallest is named. Poison comes first, since it says *what* went wrong where a wrong value only says
 /// that something did.
 fn rank(verdict: &Verdict) -> u8 {
@@ -102,7 +105,9 @@ pub fn read(observations: &[Observation<'_>], claim: Claim, required: &[(Family,
 
 /// Everything that one run shows.
 fn faults(observation: &Observation<'_>, claim: Claim) -> Vec<Verdict> {
-    let seen = &observation.inspection;
+    // Infinite inputs make NaN where they belong; the comparison finds it elsewhere.
+    let n_nan = if observation.family == Family::X { 0 } else { observation.inspection.n_nan };
+    let seen = &Inspection { n_nan, ..observation.inspection };
     let mut faults: Vec<Verdict> = poison_fault(seen, observation.allocation).into_iter().collect();
     faults.extend(value_fault(observation, claim));
     faults.extend(padding_fault(seen, observation.allocation));
@@ -118,7 +123,10 @@ fn value_fault(observation: &Observation<'_>, claim: Claim) -> Option<Verdict> {
     // A hash decides only where one output is right; a comparison may only add to its objections.
     let hash_agrees = match expectation {
         Expectation::Exact => observation.expected.map(|expected| expected == got),
-        Expectation::EitherNeighbourF16 | Expectation::OverflowF16 | Expectation::Bound => None,
+        Expectation::EitherNeighbourF16
+        | Expectation::OverflowF16
+        | Expectation::ExactWhereFinite
+        | Expectation::Bound => None,
     };
     let values_agree = observation.comparison.as_ref().map(Comparison::is_good);
     match (hash_agrees, values_agree) {
@@ -141,6 +149,10 @@ fn value_fault(observation: &Observation<'_>, claim: Claim) -> Option<Verdict> {
     }
     match (observation.family, expectation) {
         (Family::Z, _) => rejected(Kind::Structure, format!("an offset that zeros do not take away; {detail}")),
+        (Family::X, _) => rejected(
+            Kind::Structure,
+            format!("an infinite or subnormal input reaches outputs that it does not belong to; {detail}"),
+        ),
         (Family::I1 | Family::H, _) => rejected(Kind::Structure, detail),
         (Family::I3, Expectation::Exact | Expectation::OverflowF16) => {
             rejected(Kind::PrecisionClass, format!("products or sums past 2^16 are not those of f32; {detail}"))

@@ -15,7 +15,7 @@ use crate::ops::{Case, Family, OperandSet, hash, is_past_16_bits};
 use crate::verify::compare::Comparison;
 use crate::verify::difference::Difference;
 use crate::verify::displacement;
-use crate::verify::reading::REQUIRED_AT_K;
+use crate::verify::reading::{REQUIRED_AT_K, REQUIRED_OF_SPECIALS};
 use crate::verify::replays::{Arm, count_arms, most_frequent};
 use crate::verify::{Kind, Status, Verdict, Weakening};
 
@@ -156,6 +156,7 @@ impl Bench {
         let mut judge = Judge::new(storage, accumulate, seed, context.weakening);
         let mut sites = Vec::new();
         let at_k = site_at_k(&cases)?;
+        let at_padding = site_with_padding(&cases)?.unwrap_or(at_k);
         for (i, case) in cases.iter().enumerate() {
             let plain = case.without_activation();
             let mut site = Site::new(context, &mut sets, case, &bindings, Backing::Own)?;
@@ -190,6 +191,10 @@ impl Bench {
                 let applies = |(family, _): &(Family, _)| applies(*family, &site.shape, storage, accumulate);
                 let further = REQUIRED_AT_K.into_iter().filter(applies);
                 operations.extend(further.map(|(family, set)| (family, set, plain.clone())));
+            }
+            if i == at_padding {
+                let (family, set) = REQUIRED_OF_SPECIALS;
+                operations.push((family, set, plain.clone()));
             }
             operations.retain(|(family, ..)| context.weakening.runs(*family));
             for (family, set, case) in operations {
@@ -817,6 +822,12 @@ fn site_at_k(cases: &[Case]) -> Result<usize, CaseError> {
     let is_like = |s: &Conv2dShape| (s.n_terms(), s.stride, s.padding) == (shapes[0].n_terms(), 1, 0);
     let wanted = (1..shapes.len()).filter(|at| is_like(&shapes[*at]));
     Ok(wanted.max_by_key(|at| shapes[*at].n_output()).unwrap_or(0))
+}
+
+/// The first relative with padding.
+fn site_with_padding(cases: &[Case]) -> Result<Option<usize>, CaseError> {
+    let shapes = cases.iter().map(Conv2dShape::of).collect::<Result<Vec<_>, _>>()?;
+    Ok((1..shapes.len()).find(|at| shapes[*at].padding > 0))
 }
 
 fn record_batch(commands: &mut Commands, groups: [u32; 3], batch: u32) {

@@ -12,10 +12,11 @@ use crate::ops::case::Conv2dShape;
 use crate::ops::conv2d::reference_at;
 use crate::ops::inspection::Inspection;
 use crate::ops::layout::Allocation;
+use crate::ops::specials;
 use crate::ops::{Case, Family, OperandSet, hash};
 use crate::verify::Verdict;
 use crate::verify::compare::{Comparer, Comparison, Expectation};
-use crate::verify::reading::{self, Claim, Observation, REQUIRED, REQUIRED_AT_K};
+use crate::verify::reading::{self, Claim, Observation, REQUIRED, REQUIRED_AT_K, REQUIRED_OF_SPECIALS};
 use crate::verify::replays::{ReplayReading, ReplayedSet};
 use crate::verify::{Kind, Status, Weakening};
 
@@ -133,6 +134,12 @@ impl Judge {
             let bound = Bound::new(accumulate, storage, shape.n_terms(), shape.activation);
             return Ok(comparer.within_bound_at(values, &indices, &sums, &bound, dims));
         }
+        if expectation == Expectation::ExactWhereFinite {
+            let shape = Conv2dShape::of(case).map_err(|e| e.to_string())?;
+            let operands = references.operands(case, *family, *set, self.seed, storage).map_err(|e| e.to_string())?;
+            let expected = specials::expected(&shape, &operands).map_err(|e| e.to_string())?;
+            return Ok(comparer.exact_where_finite(values, &expected, dims));
+        }
         let exact = references.exact(case, *family, *set, self.seed)?;
         Ok(match expectation {
             Expectation::EitherNeighbourF16 => comparer.either_neighbour_f16(values, &exact, dims),
@@ -238,7 +245,7 @@ impl Judge {
             let mut runs = self.expected.iter().filter(move |(_, e)| (e.family, e.set) == (family, set));
             runs.next().map(|(run, _)| *run)
         };
-        REQUIRED_AT_K.into_iter().find_map(|(family, set)| {
+        REQUIRED_AT_K.into_iter().chain([REQUIRED_OF_SPECIALS]).find_map(|(family, set)| {
             let run = announced(family, set)?;
             (!seen.iter().any(|s| s.run == run)).then(|| {
                 let detail = format!("{} {set:?} of {} was not run", family.name(), self.sites[run.site].0);

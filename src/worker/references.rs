@@ -13,7 +13,7 @@ use crate::ops::{Case, CaseError, Family, OperandSet, Operands};
 /// Below so many multiply-adds every element of a random output is checked against its bound, above a sample.
 const WHOLE_REFERENCE_MACS: usize = 1 << 24;
 
-/// Which operands, of the case without its activation. Integers do not depend on the dtype they are stored in.
+/// Which operands, of the case without its activation. Whole numbers do not depend on the dtype they are stored in.
 type OperandKey = (String, Family, OperandSet, Option<Dtype>);
 /// Which integers they must give, of the case with its activation.
 type ExactKey = (String, Family, OperandSet);
@@ -43,7 +43,7 @@ impl References {
         storage: Dtype,
     ) -> Result<Arc<Operands>, CaseError> {
         let plain = case.without_activation();
-        let key = (plain.id.clone(), family, set, (family == Family::R).then_some(storage));
+        let key = (plain.id.clone(), family, set, matches!(family, Family::R | Family::X).then_some(storage));
         if let Some(found) = self.operands.get(&key) {
             return Ok(Arc::clone(found));
         }
