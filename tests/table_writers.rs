@@ -199,6 +199,32 @@ fn a_new_binary_needs_new_evidence() {
     }
 }
 
+/// The fixture's rows carry no intervals, as rows of few rounds do.
+#[test]
+fn a_runner_up_has_an_interval_only_where_every_case_has_one() {
+    let runners_up = |table: &Table| -> Vec<tilesmith::table::schema::RunnerUp> {
+        let packs = table.classes.values().flat_map(BTreeMap::values).flat_map(|s| &s.pack);
+        packs.flat_map(|p| p.dispatch.iter().filter_map(|r| r.evidence.runner_up.clone())).collect()
+    };
+    let mut sweeps = sweeps();
+    let without = runners_up(&table_of(&sweeps));
+    assert!(!without.is_empty() && without.iter().all(|r| r.ratio.is_none() && r.ratio_mean > 0.9), "{without:?}");
+    for row in sweeps.iter_mut().flat_map(|s| &mut s.rows) {
+        (row.ratio_lo, row.ratio_hi) = (Some(0.95), Some(1.05));
+    }
+    let with = runners_up(&table_of(&sweeps));
+    assert_eq!(with.len(), without.len());
+    for runner_up in &with {
+        let [low, high] = runner_up.ratio.unwrap();
+        assert!(low < runner_up.ratio_mean && runner_up.ratio_mean < high, "{runner_up:?}");
+    }
+    for row in sweeps.iter_mut().flat_map(|s| &mut s.rows).filter(|r| r.case == "48-96-16x16") {
+        (row.ratio_lo, row.ratio_hi) = (None, None);
+    }
+    let some = runners_up(&table_of(&sweeps));
+    assert!(some.iter().any(|r| r.ratio.is_none()) && some.iter().any(|r| r.ratio.is_some()), "{some:?}");
+}
+
 #[test]
 fn closure_names_dead_missing_and_stale_variants() {
     let sweeps = sweeps();

@@ -307,11 +307,16 @@ fn evidence(sources: &[Source<'_>], board: &Board<'_>, pick: usize, points: &[us
 
 fn runner_up(next: &Candidate<'_>, pick: &Candidate<'_>, points: &[usize]) -> Option<RunnerUp> {
     let difference = next.mean_log_regret(points)? - pick.mean_log_regret(points)?;
-    let widths = points.iter().map(|p| next.proofs[*p].log_half_width + pick.proofs[*p].log_half_width);
+    let width = |p: &usize| Some(next.proofs[*p].log_half_width? + pick.proofs[*p].log_half_width?);
     // Intervals of single cases do not average out here: the cases share what biases them.
-    let half_width = widths.sum::<f64>() / points.len().max(1) as f64;
-    let ratio = [(difference - half_width).exp(), (difference + half_width).exp()].map(rounded);
-    Some(RunnerUp { variant: next.variant.to_owned(), local: next.local, ratio })
+    let half_width = points.iter().map(width).sum::<Option<f64>>().map(|sum| sum / points.len().max(1) as f64);
+    let interval = |half: f64| [(difference - half).exp(), (difference + half).exp()].map(rounded);
+    Some(RunnerUp {
+        variant: next.variant.to_owned(),
+        local: next.local,
+        ratio_mean: rounded(difference.exp()),
+        ratio: half_width.map(interval),
+    })
 }
 
 /// Predicts each case by what is learned from all the others; picks that were never timed there do not count.

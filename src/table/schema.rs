@@ -133,8 +133,10 @@ pub struct Regret {
 pub struct RunnerUp {
     pub variant: String,
     pub local: [u32; 3],
-    /// Its time over the pick's, geometric mean over the cases, from and to.
-    pub ratio: [f64; 2],
+    /// Its time over the pick's, geometric mean over the cases.
+    pub ratio_mean: f64,
+    /// That ratio's interval, from and to; `None` where any case of either has no interval, for want of rounds.
+    pub ratio: Option<[f64; 2]>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
