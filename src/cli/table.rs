@@ -168,7 +168,7 @@ fn summary(made: &Made, check: bool) -> String {
         );
     }
     for gap in table.gaps.iter().take(MAX_GAPS) {
-        let _ = writeln!(out, "Not emitted: {gap}");
+        let _ = writeln!(out, "Gap: {gap}");
     }
     if table.gaps.len() > MAX_GAPS {
         let _ = writeln!(out, "... and {} more; `--format json` lists them.", table.gaps.len() - MAX_GAPS);

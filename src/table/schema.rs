@@ -24,7 +24,7 @@ pub struct Table {
     pub given: Vec<String>,
     /// The case features that a query may bring, sorted.
     pub features: Vec<String>,
-    /// What could not be emitted, and why. For a person.
+    /// What could not be emitted, and rules that are far from the best somewhere, with the reasons. For a person.
     pub gaps: Vec<String>,
     /// Device class (or vendor, or `any`) to `given` class to choices.
     pub classes: BTreeMap<String, BTreeMap<String, Section>>,
