@@ -199,6 +199,22 @@ fn a_new_binary_needs_new_evidence() {
     }
 }
 
+#[test]
+fn too_few_replays_confirm_no_row_not_even_a_fallback() {
+    let with_replays = |n: u32| {
+        let mut sweep = sweeps().swap_remove(2);
+        sweep.rows.iter_mut().for_each(|row| row.replays = n);
+        table_of(&[sweep])
+    };
+    for n in [0, 58] {
+        let table = with_replays(n);
+        assert!(table.classes.is_empty(), "{n}");
+        let says = |g: &&String| g.contains("f32_buf_f32: no candidate is confirmed by 59 replays in every case");
+        assert!(table.gaps.iter().find(says).is_some(), "{:?}", table.gaps);
+    }
+    assert!(rows(&with_replays(59)).count() > 0);
+}
+
 /// One device where images are three times as fast from 256 input channels on, but for one case, on which nothing that
 /// reads images is confirmed but the reference, 8 times slower than buffers.
 fn one_case_apart(is_better_confirmed: bool) -> Sweep {

@@ -9,7 +9,7 @@ use crate::matrix::{AxisChoice, Phase};
 
 use super::condition::When;
 use super::device_class::{ANY, DeviceClasses};
-use super::evidence::{Board, Candidate, Source};
+use super::evidence::{Board, Candidate, MIN_REPLAYS, Source};
 use super::schema::{
     Evidence, Fallback, Pack, Regret, Rule, RunnerUp, Section, TABLE_SCHEMA, Table, TableRow, candidate_id,
 };
@@ -146,7 +146,9 @@ fn class_section(
     }
     let Some(plan) = Plan::learn(board, &points) else {
         if !points.is_empty() {
-            gaps.push(format!("{place}: no candidate, nor the reference, was admitted in every case; nothing emitted"));
+            gaps.push(format!(
+                "{place}: no candidate is confirmed by {MIN_REPLAYS} replays in every case; nothing emitted (run the sweep with `finalist_replays: {MIN_REPLAYS}` or more)"
+            ));
         }
         return None;
     };
@@ -241,10 +243,6 @@ fn pack_rows(sources: &[Source<'_>], board: &Board<'_>, plan: &PackPlan, place: 
             row: row(&board.candidates[pick], ids.collect()),
             evidence: evidence(sources, board, pick, &bucket.points, &ranked),
         });
-    }
-    if !fallback.confirmed_on(&plan.points) {
-        let id = candidate_id(fallback.variant, fallback.local);
-        gaps.push(format!("{place}: the fallback row {id} is admitted, but without finalist replays"));
     }
     Pack {
         when: plan.when.clone(),

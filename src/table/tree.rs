@@ -224,8 +224,8 @@ fn pick(board: &Board<'_>, ranked: &[usize], points: &[usize]) -> Option<usize> 
     })
 }
 
-/// The row that answers where no rule does: the reference; else the confirmed candidate with the least worst
-/// regret; else the reference as merely admitted.
+/// The row that answers where no rule does: the reference; else the candidate with the least worst regret. Only
+/// what is confirmed on all `points`: an unconfirmed row is not emitted.
 pub fn fallback(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[usize]) -> Option<usize> {
     let ranked = ranking(board, pack, points);
     let worst = |i: usize| {
@@ -234,9 +234,7 @@ pub fn fallback(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[us
     };
     let reference = ranked.iter().copied().find(|i| board.candidates[*i].reference);
     let steady = || ranked.iter().copied().min_by(|a, b| worst(*a).total_cmp(&worst(*b)));
-    let admitted = |c: &Candidate| c.reference && !c.denied && points.iter().all(|p| c.proofs[*p].admitted);
-    let unconfirmed = || board.candidates.iter().position(|c| admitted(c) && c.is_packed(pack));
-    reference.or_else(steady).or_else(unconfirmed)
+    reference.or_else(steady)
 }
 
 fn pack_plan(board: &Board<'_>, when: &When, values: &BTreeMap<String, String>, points: &[usize]) -> Option<PackPlan> {
