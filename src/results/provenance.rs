@@ -55,7 +55,7 @@ pub struct Provenance {
     /// Whether all candidates that ran a case agree bit for bit on small integers.
     #[serde(default)]
     pub i1: IndexMap<String, I1Agreement>,
-    /// Content hashes of the two sheets beside, by the ends of their names; results of before have none.
+    /// Content hashes of the two sheets and the facts beside, by the ends of their names; results of before have none.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub sheets: IndexMap<String, String>,
 }
