@@ -185,3 +185,32 @@ fn with_format_json_an_error_is_the_one_document_on_stdout() {
     let output = tilesmith(broken.path(), cache.path(), &["list"]);
     assert!(output.stdout.is_empty(), "only where JSON was asked for");
 }
+
+/// A project of kernel `toy` with the results that the H200 has of `silu`.
+fn with_results_of_silu() -> tempfile::TempDir {
+    damaged(|dir| {
+        let device = "results/nvidia-h200-580-159-04";
+        std::fs::create_dir_all(dir.join(device)).unwrap();
+        for end in ["csv", "full.csv.zst", "yaml", "variants.json"] {
+            let file = format!("{device}/silu.{end}");
+            std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(&file), dir.join(&file)).unwrap();
+        }
+    })
+}
+
+#[test]
+fn a_name_that_is_not_known_is_bad_usage() {
+    let cache = tempfile::tempdir().unwrap();
+    let project = with_results_of_silu();
+    let unknown = tilesmith(project.path(), cache.path(), &["table", "--kernel", "slu"]);
+    assert_eq!(unknown.status.code(), Some(exit::USAGE));
+    let specimens = |folder: &Path, name: &str| {
+        let program = env!("CARGO_BIN_EXE_tilesmith");
+        let mut command = std::process::Command::new(program);
+        // No worker is started before the names are known.
+        command.env("TILESMITH_WORKER", program).arg("specimens").arg("--folder").arg(folder).arg(name);
+        command.output().unwrap().status.code()
+    };
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/specimens");
+    assert_eq!(specimens(&shipped, "no-such-specimen"), Some(exit::USAGE));
+}

@@ -48,14 +48,14 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     };
     let sweeps = load::sweeps(&folders).map_err(load_failure)?;
     let kernels: BTreeSet<&str> = sweeps.iter().map(|s| s.facts.kernel.as_str()).collect();
-    if let Some(kernel) = args.kernel.as_deref().filter(|k| !kernels.contains(k)) {
-        let known = kernels.into_iter().collect::<Vec<_>>().join(", ");
-        let message = format!("no results of kernel {kernel} (there are results of: {known})");
-        return Err(Failure::new(exit::INPUT, miette::miette!("{message}")));
-    }
     if sweeps.is_empty() {
         let path = args.results.first().map_or(common.project.join("results"), |p| common.resolve(p));
         return Err(load_failure(LoadError::Empty { path }));
+    }
+    if let Some(kernel) = args.kernel.as_deref().filter(|k| !kernels.contains(k)) {
+        let known = kernels.into_iter().collect::<Vec<_>>().join(", ");
+        let message = format!("no results of kernel {kernel} (there are results of: {known})");
+        return Err(Failure::new(exit::USAGE, miette::miette!("{message}")));
     }
     for sweep in sweeps.iter().filter(|s| !s.complete) {
         notice(format_args!(
