@@ -159,7 +159,10 @@ fn files_that_cannot_be_read_as_text_are_bad_input_and_a_project_that_is_a_file_
         assert_eq!(code(&file, arguments), Some(exit::USAGE), "{arguments:?}");
     }
     for text in ["", " "] {
-        assert_eq!(code(&case("plain"), &["sweep", "--device", text]), Some(exit::USAGE));
+        for arguments in [&["sweep"][..], &["specimens"], &["reproduce", "none"], &["triage", "none"]] {
+            let all = [arguments, &["--device", text]].concat();
+            assert_eq!(code(&case("plain"), &all), Some(exit::USAGE), "{all:?}");
+        }
     }
 }
 
