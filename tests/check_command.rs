@@ -217,3 +217,15 @@ fn a_name_that_is_not_known_is_bad_usage() {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/specimens");
     assert_eq!(specimens(&shipped, "no-such-specimen"), Some(exit::USAGE));
 }
+
+#[test]
+fn doctor_looks_at_the_worker_that_a_sweep_would_start() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_tilesmith"))
+        .args(["doctor", "--project"])
+        .arg(case("plain"))
+        .env("TILESMITH_WORKER", "/no/such/worker")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("unset TILESMITH_WORKER"), "{text}");
+}
