@@ -159,7 +159,10 @@ fn files_that_cannot_be_read_as_text_are_bad_input_and_a_project_that_is_a_file_
         assert_eq!(code(&file, arguments), Some(exit::USAGE), "{arguments:?}");
     }
     for text in ["", " "] {
-        assert_eq!(code(&case("plain"), &["sweep", "--device", text]), Some(exit::USAGE));
+        for arguments in [&["sweep"][..], &["specimens"], &["reproduce", "none"], &["triage", "none"]] {
+            let all = [arguments, &["--device", text]].concat();
+            assert_eq!(code(&case("plain"), &all), Some(exit::USAGE), "{all:?}");
+        }
     }
 }
 
@@ -184,4 +187,103 @@ fn with_format_json_an_error_is_the_one_document_on_stdout() {
     }
     let output = tilesmith(broken.path(), cache.path(), &["list"]);
     assert!(output.stdout.is_empty(), "only where JSON was asked for");
+}
+
+/// A table with one row, of this variant.
+fn table_of(kernel: &str, variant: &str, spirv_hash: &str) -> String {
+    let row = serde_json::json!({
+        "variant": variant, "axes": {}, "local": [8, 8, 1], "shrink": "to_grid",
+        "grid": {"x": [["c_out", 4]], "y": [["w_out", 1]], "z": [["batch", 1]]}, "requires": [], "spirv_hash": spirv_hash,
+    });
+    let evidence = serde_json::json!({
+        "sweeps": [], "devices": [], "cases": 1, "replays": 60, "regret": null, "runner_up": null,
+    });
+    let pack = serde_json::json!({
+        "when": "true", "values": {}, "dispatch": [], "fallback": {"row": row, "evidence": evidence},
+    });
+    let section = serde_json::json!({
+        "given": {}, "regret": null, "leave_one_out": null, "pack": [pack], "denied": [],
+    });
+    let table = serde_json::json!({
+        "schema": 1, "kernel": kernel, "op": "conv2d", "given": [], "features": [], "gaps": [],
+        "classes": {"any": {"all": section}}, "devices": [],
+    });
+    table.to_string()
+}
+
+#[test]
+fn check_fails_where_a_table_names_what_does_not_compile_to_what_was_measured() {
+    let cache = tempfile::tempdir().unwrap();
+    let project = damaged(|dir| std::fs::create_dir_all(dir.join("results/tables")).unwrap());
+    let check = |table: &str| {
+        std::fs::write(project.path().join("results/tables/toy.json"), table).unwrap();
+        tilesmith(project.path(), cache.path(), &["check", "--format", "json"])
+    };
+    let first = tilesmith(project.path(), cache.path(), &["check", "--format", "json"]);
+    let module = json(&first)["kernels"][0]["modules"][0].clone();
+    let (variant, hash) = (module["variant"].as_str().unwrap(), module["spirv_hash"].as_str().unwrap());
+
+    let good = check(&table_of("toy", variant, hash));
+    assert_eq!(good.status.code(), Some(exit::OK));
+    assert_eq!(json(&good)["kernels"][0]["table"]["dead"].as_array().unwrap().len(), 3);
+    for (variant, hash, list) in [("toy_gone", hash, "missing"), (variant, "0123456789abcdef", "stale")] {
+        let bad = check(&table_of("toy", variant, hash));
+        assert_eq!(bad.status.code(), Some(exit::FOUND), "{list}");
+        assert_eq!(json(&bad)["kernels"][0]["table"][list], serde_json::json!([variant]));
+        let text = tilesmith(project.path(), cache.path(), &["check"]);
+        assert!(String::from_utf8_lossy(&text.stdout).contains(&format!("such as {variant}")), "{text:?}");
+    }
+}
+
+/// A project of kernel `toy` with the results that the H200 has of `silu`.
+fn with_results_of_silu() -> tempfile::TempDir {
+    damaged(|dir| {
+        let device = "results/nvidia-h200-580-159-04";
+        std::fs::create_dir_all(dir.join(device)).unwrap();
+        for end in ["csv", "full.csv.zst", "yaml", "variants.json"] {
+            let file = format!("{device}/silu.{end}");
+            std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(&file), dir.join(&file)).unwrap();
+        }
+    })
+}
+
+#[test]
+fn table_check_fails_where_the_matrix_lacks_a_variant() {
+    let cache = tempfile::tempdir().unwrap();
+    let project = with_results_of_silu();
+    let run = |arguments: &[&str]| tilesmith(project.path(), cache.path(), arguments);
+    assert_eq!(run(&["table"]).status.code(), Some(exit::OK));
+    let output = run(&["table", "--check"]);
+    assert_eq!(output.status.code(), Some(exit::FOUND));
+    let text = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("variants that variants.yaml does not have, such as silu_"), "{text}");
+}
+
+#[test]
+fn a_name_that_is_not_known_is_bad_usage() {
+    let cache = tempfile::tempdir().unwrap();
+    let project = with_results_of_silu();
+    let unknown = tilesmith(project.path(), cache.path(), &["table", "--kernel", "slu"]);
+    assert_eq!(unknown.status.code(), Some(exit::USAGE));
+    let specimens = |folder: &Path, name: &str| {
+        let program = env!("CARGO_BIN_EXE_tilesmith");
+        let mut command = std::process::Command::new(program);
+        // No worker is started before the names are known.
+        command.env("TILESMITH_WORKER", program).arg("specimens").arg("--folder").arg(folder).arg(name);
+        command.output().unwrap().status.code()
+    };
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/specimens");
+    assert_eq!(specimens(&shipped, "no-such-specimen"), Some(exit::USAGE));
+}
+
+#[test]
+fn doctor_looks_at_the_worker_that_a_sweep_would_start() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_tilesmith"))
+        .args(["doctor", "--project"])
+        .arg(case("plain"))
+        .env("TILESMITH_WORKER", "/no/such/worker")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("unset TILESMITH_WORKER"), "{text}");
 }

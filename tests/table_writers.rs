@@ -200,6 +200,87 @@ fn a_new_binary_needs_new_evidence() {
 }
 
 #[test]
+fn too_few_replays_confirm_no_row_not_even_a_fallback() {
+    let with_replays = |n: u32| {
+        let mut sweep = sweeps().swap_remove(2);
+        sweep.rows.iter_mut().for_each(|row| row.replays = n);
+        table_of(&[sweep])
+    };
+    for n in [0, 58] {
+        let table = with_replays(n);
+        assert!(table.classes.is_empty(), "{n}");
+        let says = |g: &&String| g.contains("f32_buf_f32: no candidate is confirmed by 59 replays in every case");
+        assert!(table.gaps.iter().find(says).is_some(), "{:?}", table.gaps);
+    }
+    assert!(rows(&with_replays(59)).count() > 0);
+}
+
+/// One device where images are three times as fast from 256 input channels on, but for one case, on which nothing that
+/// reads images is confirmed but the reference, 8 times slower than buffers.
+fn one_case_apart(is_better_confirmed: bool) -> Sweep {
+    let mut sweep = sweeps().swap_remove(2);
+    sweep.rows.retain(|r| r.given == "f32_buf_f32");
+    for row in &mut sweep.rows {
+        let is_apart = row.case == "320-1280-1x1";
+        let is_image = row.axes["weights"] == "tex2d";
+        let is_reference = row.variant.ends_with("tex2d_1x1x4") && row.local == [8, 8, 1];
+        row.time_ns = Some(match (is_apart, row.case_fields["c_in"] >= 256, is_image) {
+            (true, _, true) => 800.0,
+            (false, true, false) => 300.0,
+            (false, false, true) => 200.0,
+            _ => 100.0,
+        });
+        row.replays = if is_apart && !is_reference && (is_image || !is_better_confirmed) { 0 } else { 60 };
+    }
+    sweep
+}
+
+#[test]
+fn many_small_gains_do_not_buy_one_case_that_is_several_times_slower() {
+    let table = table_of(&[one_case_apart(true)]);
+    let section = &table.classes["nvidia-hopper"]["f32_buf_f32"];
+    assert!(section.regret.unwrap().worst < 0.5, "{:?}", section.regret);
+    assert_eq!(section.pack.len(), 3, "buffers for few channels and for the case apart, images between");
+    assert!(table.gaps.is_empty(), "{:?}", table.gaps);
+}
+
+#[test]
+fn a_rule_far_from_the_best_is_a_gap_that_says_why() {
+    let table = table_of(&[one_case_apart(false)]);
+    let gaps: Vec<&String> = table.gaps.iter().filter(|g| g.contains("times as long")).collect();
+    let [gap] = gaps[..] else { panic!("{:?}", table.gaps) };
+    for part in ["8.0 times", "on 320-1280-1x1", "_buf_", "is not confirmed by a finalist's replays there"] {
+        assert!(gap.contains(part), "{part}: {gap}");
+    }
+}
+
+/// The fixture's rows carry no intervals, as rows of few rounds do.
+#[test]
+fn a_runner_up_has_an_interval_only_where_every_case_has_one() {
+    let runners_up = |table: &Table| -> Vec<tilesmith::table::schema::RunnerUp> {
+        let packs = table.classes.values().flat_map(BTreeMap::values).flat_map(|s| &s.pack);
+        packs.flat_map(|p| p.dispatch.iter().filter_map(|r| r.evidence.runner_up.clone())).collect()
+    };
+    let mut sweeps = sweeps();
+    let without = runners_up(&table_of(&sweeps));
+    assert!(!without.is_empty() && without.iter().all(|r| r.ratio.is_none() && r.ratio_mean > 0.9), "{without:?}");
+    for row in sweeps.iter_mut().flat_map(|s| &mut s.rows) {
+        (row.ratio_lo, row.ratio_hi) = (Some(0.95), Some(1.05));
+    }
+    let with = runners_up(&table_of(&sweeps));
+    assert_eq!(with.len(), without.len());
+    for runner_up in &with {
+        let [low, high] = runner_up.ratio.unwrap();
+        assert!(low < runner_up.ratio_mean && runner_up.ratio_mean < high, "{runner_up:?}");
+    }
+    for row in sweeps.iter_mut().flat_map(|s| &mut s.rows).filter(|r| r.case == "48-96-16x16") {
+        (row.ratio_lo, row.ratio_hi) = (None, None);
+    }
+    let some = runners_up(&table_of(&sweeps));
+    assert!(some.iter().any(|r| r.ratio.is_none()) && some.iter().any(|r| r.ratio.is_some()), "{some:?}");
+}
+
+#[test]
 fn closure_names_dead_missing_and_stale_variants() {
     let sweeps = sweeps();
     let table = table_of(&sweeps);

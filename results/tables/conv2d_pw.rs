@@ -246,7 +246,9 @@ pub static ROWS: &[Row] = &[
     Row { variant: "conv2d_pw_f16_buf_f16_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "5ee22028482fbc00" },
     Row { variant: "conv2d_pw_f16_buf_f16_tex2d_4x1x4_block_8_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "8"), ("pixels", "block"), ("tile", "4x1x4"), ("weights", "tex2d")], local: [32, 4, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "41568f1bc63cc0a0" },
     Row { variant: "conv2d_pw_f16_buf_f32_buf_1x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [64, 1, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "aa6c8ebb1a955d4b" },
-    Row { variant: "conv2d_pw_f16_buf_f32_tex2d_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "e4e1bad61dce6126" },
+    Row { variant: "conv2d_pw_f16_buf_f32_buf_2x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "2x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 2 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "22b77d2bb437ce7b" },
+    Row { variant: "conv2d_pw_f16_buf_f32_buf_4x1x4_flat_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "flat"), ("tile", "4x1x4"), ("weights", "buf")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 4 }], &[Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "962b47eb70c6f3e0" },
+    Row { variant: "conv2d_pw_f16_buf_f32_buf_4x2x8_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "4x2x8"), ("weights", "buf")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 4 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "c7df959c35f942dc" },
     Row { variant: "conv2d_pw_f16_buf_f32_tex2d_1x1x4_block_8_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "8"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "fea64ab60991a448" },
     Row { variant: "conv2d_pw_f16_buf_f32_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "e3235f4d95fa9e80" },
     Row { variant: "conv2d_pw_f16_buf_f32_tex2d_2x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "2x1x4"), ("weights", "tex2d")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 2 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "aaf7daa12bdab157" },
@@ -263,6 +265,7 @@ pub static ROWS: &[Row] = &[
     Row { variant: "conv2d_pw_f16_tex3d_f16_tex2d_1x1x4_flat_4_guarded", axes: &[("bounds", "guarded"), ("kstep", "4"), ("pixels", "flat"), ("tile", "1x1x4"), ("weights", "tex2d")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["shaderFloat16", "storageBuffer16BitAccess"], spirv_hash: "dbd3b4e74dff81d7" },
     Row { variant: "conv2d_pw_f16_tex3d_f32_buf_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "da2c095003f3f2ee" },
     Row { variant: "conv2d_pw_f16_tex3d_f32_buf_1x1x4_block_4_clamped", axes: &[("bounds", "clamped"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "da2c095003f3f2ee" },
+    Row { variant: "conv2d_pw_f16_tex3d_f32_buf_1x1x4_block_4_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "4"), ("pixels", "block"), ("tile", "1x1x4"), ("weights", "buf")], local: [32, 4, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "c123c58ed252cb4f" },
     Row { variant: "conv2d_pw_f16_tex3d_f32_buf_2x1x4_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "2x1x4"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 2 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "2969e134dfc6ae29" },
     Row { variant: "conv2d_pw_f16_tex3d_f32_buf_2x2x8_block_4_clamped_kcheck", axes: &[("bounds", "clamped_kcheck"), ("kstep", "4"), ("pixels", "block"), ("tile", "2x2x8"), ("weights", "buf")], local: [1, 64, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 2 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "478cbfa0dd05dd1d" },
     Row { variant: "conv2d_pw_f16_tex3d_f32_buf_2x2x8_block_8_clamped", axes: &[("bounds", "clamped"), ("kstep", "8"), ("pixels", "block"), ("tile", "2x2x8"), ("weights", "buf")], local: [4, 16, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 8 }], &[Term { of: &[15], per: 2 }], &[Term { of: &[8], per: 2 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "37b761d2b703d738" },
@@ -300,31 +303,31 @@ static SECTIONS: &[Section] = &[
     ] },
     Section { class: "any", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 13 },
+        ], fallback: 15 },
     ] },
     Section { class: "any", given: ["f16", "tex3d", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 25 },
+        ], fallback: 27 },
     ] },
     Section { class: "any", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 33 },
+        ], fallback: 36 },
     ] },
     Section { class: "any", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 41 },
+        ], fallback: 44 },
     ] },
     Section { class: "any", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 52 },
+        ], fallback: 55 },
     ] },
     Section { class: "google", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 41 },
+        ], fallback: 44 },
     ] },
     Section { class: "google", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 52 },
+        ], fallback: 55 },
     ] },
     Section { class: "lavapipe", given: ["f16", "buf", "f16"], packs: &[
         Pack { when: &[Condition { product: &[2], at_least: true, bound: 25 }], values: &[("weights", "buf")], rules: &[
@@ -337,41 +340,41 @@ static SECTIONS: &[Section] = &[
     ] },
     Section { class: "lavapipe", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[Condition { product: &[3], at_least: true, bound: 21 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[], row: 16, spares: &[] },
-        ], fallback: 13 },
+            Rule { when: &[], row: 18, spares: &[] },
+        ], fallback: 15 },
         Pack { when: &[Condition { product: &[3], at_least: false, bound: 21 }], values: &[("weights", "buf")], rules: &[
             Rule { when: &[], row: 10, spares: &[] },
         ], fallback: 10 },
     ] },
     Section { class: "lavapipe", given: ["f16", "tex3d", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 129 }], row: 24, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }, Condition { product: &[15, 8, 1], at_least: false, bound: 129 }], row: 23, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 20, spares: &[] },
-        ], fallback: 23 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 129 }], row: 26, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }, Condition { product: &[15, 8, 1], at_least: false, bound: 129 }], row: 25, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 22, spares: &[] },
+        ], fallback: 25 },
     ] },
     Section { class: "lavapipe", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[Condition { product: &[3], at_least: true, bound: 21 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[], row: 32, spares: &[] },
-        ], fallback: 32 },
+            Rule { when: &[], row: 35, spares: &[] },
+        ], fallback: 35 },
         Pack { when: &[Condition { product: &[3], at_least: false, bound: 21 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[], row: 33, spares: &[] },
-        ], fallback: 33 },
+            Rule { when: &[], row: 36, spares: &[] },
+        ], fallback: 36 },
     ] },
     Section { class: "lavapipe", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[Condition { product: &[2], at_least: true, bound: 25 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 17 }], row: 43, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 17 }], row: 40, spares: &[] },
-        ], fallback: 41 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 17 }], row: 46, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 17 }], row: 43, spares: &[] },
+        ], fallback: 44 },
         Pack { when: &[Condition { product: &[2], at_least: false, bound: 25 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[], row: 37, spares: &[] },
-        ], fallback: 37 },
+            Rule { when: &[], row: 40, spares: &[] },
+        ], fallback: 40 },
     ] },
     Section { class: "lavapipe", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 54, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 50, spares: &[] },
-        ], fallback: 52 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 57, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 53, spares: &[] },
+        ], fallback: 55 },
     ] },
     Section { class: "mesa", given: ["f16", "buf", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
@@ -379,23 +382,23 @@ static SECTIONS: &[Section] = &[
     ] },
     Section { class: "mesa", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 13 },
+        ], fallback: 15 },
     ] },
     Section { class: "mesa", given: ["f16", "tex3d", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 25 },
+        ], fallback: 27 },
     ] },
     Section { class: "mesa", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 33 },
+        ], fallback: 36 },
     ] },
     Section { class: "mesa", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 41 },
+        ], fallback: 44 },
     ] },
     Section { class: "mesa", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 52 },
+        ], fallback: 55 },
     ] },
     Section { class: "nvidia", given: ["f16", "buf", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
@@ -403,28 +406,32 @@ static SECTIONS: &[Section] = &[
     ] },
     Section { class: "nvidia", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 13 },
+        ], fallback: 15 },
     ] },
     Section { class: "nvidia", given: ["f16", "tex3d", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 25 },
+        ], fallback: 27 },
     ] },
     Section { class: "nvidia", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 33 },
+        ], fallback: 36 },
     ] },
     Section { class: "nvidia", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 41 },
+        ], fallback: 44 },
     ] },
     Section { class: "nvidia", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 52 },
+        ], fallback: 55 },
     ] },
     Section { class: "nvidia-hopper", given: ["f16", "buf", "f16"], packs: &[
-        Pack { when: &[Condition { product: &[2], at_least: true, bound: 472 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 769 }], row: 8, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 769 }], row: 7, spares: &[] },
+        Pack { when: &[Condition { product: &[2], at_least: true, bound: 472 }, Condition { product: &[3], at_least: true, bound: 314 }], values: &[("weights", "buf")], rules: &[
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 449 }], row: 3, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 99 }, Condition { product: &[15, 8, 1], at_least: false, bound: 449 }], row: 1, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 99 }], row: 2, spares: &[] },
+        ], fallback: 2 },
+        Pack { when: &[Condition { product: &[2], at_least: true, bound: 472 }, Condition { product: &[3], at_least: false, bound: 314 }], values: &[("weights", "tex2d")], rules: &[
+            Rule { when: &[], row: 7, spares: &[] },
         ], fallback: 8 },
         Pack { when: &[Condition { product: &[2], at_least: false, bound: 472 }], values: &[("weights", "buf")], rules: &[
             Rule { when: &[Condition { product: &[3], at_least: true, bound: 56 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 344065 }, Condition { product: &[15, 8, 1], at_least: true, bound: 897 }], row: 4, spares: &[] },
@@ -434,74 +441,85 @@ static SECTIONS: &[Section] = &[
         ], fallback: 1 },
     ] },
     Section { class: "nvidia-hopper", given: ["f16", "buf", "f32"], packs: &[
-        Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 1403 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }], row: 14, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 1403 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }], row: 15, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }], row: 14, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1569 }], row: 11, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1569 }], row: 12, spares: &[] },
-        ], fallback: 13 },
+        Pack { when: &[Condition { product: &[2], at_least: true, bound: 108 }, Condition { product: &[2, 3], at_least: true, bound: 10034 }], values: &[("weights", "tex2d")], rules: &[
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }], row: 17, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 496 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 16, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 496 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 14, spares: &[] },
+        ], fallback: 15 },
+        Pack { when: &[Condition { product: &[2], at_least: true, bound: 108 }, Condition { product: &[2, 3], at_least: false, bound: 10034 }], values: &[("weights", "buf")], rules: &[
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 14337 }], row: 13, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 14337 }], row: 11, spares: &[] },
+        ], fallback: 11 },
+        Pack { when: &[Condition { product: &[2], at_least: false, bound: 108 }], values: &[("weights", "buf")], rules: &[
+            Rule { when: &[Condition { product: &[2, 3], at_least: true, bound: 21284 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 184998 }], row: 12, spares: &[] },
+            Rule { when: &[Condition { product: &[2, 3], at_least: true, bound: 10862 }, Condition { product: &[2, 3], at_least: false, bound: 21284 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 184998 }], row: 13, spares: &[] },
+            Rule { when: &[Condition { product: &[2], at_least: true, bound: 79 }, Condition { product: &[2, 3], at_least: false, bound: 10862 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 184998 }], row: 11, spares: &[] },
+            Rule { when: &[Condition { product: &[2], at_least: false, bound: 79 }, Condition { product: &[2, 3], at_least: false, bound: 10862 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 184998 }], row: 12, spares: &[] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: false, bound: 184998 }], row: 11, spares: &[] },
+        ], fallback: 12 },
     ] },
     Section { class: "nvidia-hopper", given: ["f16", "tex3d", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 79 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }], row: 21, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 79 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }], row: 22, spares: &[] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 17, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }], row: 17, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1569 }], row: 18, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1569 }], row: 19, spares: &[] },
-        ], fallback: 17 },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 79 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }], row: 23, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 79 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }], row: 24, spares: &[] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 19, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }], row: 19, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1569 }], row: 20, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1569 }], row: 21, spares: &[] },
+        ], fallback: 19 },
     ] },
     Section { class: "nvidia-hopper", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[2, 3], at_least: true, bound: 6145 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 1816187 }], row: 30, spares: &[] },
-            Rule { when: &[Condition { product: &[2, 3], at_least: false, bound: 6145 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 1816187 }], row: 29, spares: &[] },
-            Rule { when: &[Condition { product: &[2], at_least: true, bound: 222 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 561855 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 1816187 }], row: 31, spares: &[28] },
-            Rule { when: &[Condition { product: &[2], at_least: false, bound: 222 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 561855 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 1816187 }], row: 30, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 859 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: true, bound: 85 }], row: 28, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 859 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: false, bound: 85 }], row: 27, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 859 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1793 }], row: 27, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 859 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1793 }], row: 26, spares: &[] },
-        ], fallback: 27 },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 1816187 }], row: 32, spares: &[] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 561855 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 1816187 }], row: 34, spares: &[33] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: true, bound: 289 }], row: 29, spares: &[] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: false, bound: 289 }], row: 31, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: true, bound: 99 }], row: 31, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 99 }], row: 29, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1569 }], row: 30, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1569 }], row: 28, spares: &[] },
+        ], fallback: 29 },
     ] },
     Section { class: "nvidia-hopper", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[Condition { product: &[3], at_least: true, bound: 26 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }, Condition { product: &[15, 8, 1], at_least: true, bound: 2049 }], row: 38, spares: &[] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }, Condition { product: &[15, 8, 1], at_least: false, bound: 2049 }], row: 39, spares: &[] },
-            Rule { when: &[Condition { product: &[2], at_least: true, bound: 51 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 165467 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 36, spares: &[] },
-            Rule { when: &[Condition { product: &[2], at_least: false, bound: 51 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 165467 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 35, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 35, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 30 }, Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 34, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 30 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 35, spares: &[] },
-        ], fallback: 36 },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }, Condition { product: &[15, 8, 1], at_least: true, bound: 2049 }], row: 41, spares: &[] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }, Condition { product: &[15, 8, 1], at_least: false, bound: 2049 }], row: 42, spares: &[] },
+            Rule { when: &[Condition { product: &[2], at_least: true, bound: 51 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 165467 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 39, spares: &[] },
+            Rule { when: &[Condition { product: &[2], at_least: false, bound: 51 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 165467 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 38, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 38, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 30 }, Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 37, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 30 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 38, spares: &[] },
+        ], fallback: 39 },
         Pack { when: &[Condition { product: &[3], at_least: false, bound: 26 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[], row: 42, spares: &[] },
-        ], fallback: 41 },
+            Rule { when: &[], row: 45, spares: &[] },
+        ], fallback: 44 },
     ] },
     Section { class: "nvidia-hopper", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[Condition { product: &[2, 3], at_least: true, bound: 2576 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 1284239 }, Condition { product: &[15, 8, 1], at_least: true, bound: 3585 }], row: 49, spares: &[] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: false, bound: 1284239 }, Condition { product: &[15, 8, 1], at_least: true, bound: 3585 }], row: 48, spares: &[] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: false, bound: 3585 }], row: 48, spares: &[] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: false, bound: 3585 }], row: 46, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 859 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 3585 }], row: 45, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 859 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 3585 }], row: 44, spares: &[] },
-        ], fallback: 47 },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 1284239 }], row: 52, spares: &[] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 561855 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 1284239 }], row: 51, spares: &[] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 194331 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1793 }], row: 50, spares: &[] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 194331 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1793 }], row: 49, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 194331 }, Condition { product: &[15, 8, 1], at_least: true, bound: 85 }], row: 49, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 194331 }, Condition { product: &[15, 8, 1], at_least: false, bound: 85 }], row: 48, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 194331 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1569 }], row: 48, spares: &[] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 194331 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1569 }], row: 47, spares: &[] },
+        ], fallback: 50 },
         Pack { when: &[Condition { product: &[2, 3], at_least: false, bound: 2576 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[], row: 51, spares: &[] },
-        ], fallback: 52 },
+            Rule { when: &[], row: 54, spares: &[] },
+        ], fallback: 55 },
     ] },
     Section { class: "swiftshader", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 43, spares: &[40] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 40, spares: &[] },
-        ], fallback: 41 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 46, spares: &[43] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 43, spares: &[] },
+        ], fallback: 44 },
     ] },
     Section { class: "swiftshader", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 53, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 50, spares: &[] },
-        ], fallback: 52 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 56, spares: &[] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 53, spares: &[] },
+        ], fallback: 55 },
     ] },
 ];
 

@@ -1,6 +1,7 @@
 //! The `check` command: everything that needs no device. Expands, renders, compiles, validates and reflects
 //! every variant, and says what it found.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::time::Instant;
@@ -17,6 +18,7 @@ use crate::matrix::interface::FIRST_SPEC_ID;
 use crate::matrix::{Kernel, Variant};
 use crate::notice::notice;
 use crate::ops;
+use crate::table::{Closure, closure, write};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -30,6 +32,23 @@ struct Checked<'p> {
     kernel: &'p Kernel,
     n_filtered: usize,
     outcome: Result<Vec<Module>, CodegenError>,
+    /// How the kernel's table fits what was compiled, if it has one.
+    closure: Option<Closure>,
+}
+
+impl Checked<'_> {
+    /// What a dispatch would trip over, for a person.
+    fn open_ends(&self) -> Vec<String> {
+        let Some(closure) = &self.closure else { return Vec::new() };
+        let end = |variants: &BTreeSet<String>, what: &str| {
+            let first = variants.first()?;
+            let n = variants.len();
+            Some(format!("{}'s table names {n} variants {what}, such as {first}", self.kernel.name))
+        };
+        let missing = end(&closure.missing, "that the matrix does not have");
+        let stale = end(&closure.stale, "that compile to other SPIR-V than was measured");
+        missing.into_iter().chain(stale).collect()
+    }
 }
 
 pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
@@ -40,14 +59,23 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         None => project.kernels().iter().collect(),
     };
     let harness = harness::compile().map_err(|error| Failure::new(exit::SYSTEM, error))?;
-    let checked: Vec<Checked> = kernels.into_iter().map(|kernel| check(&project, kernel)).collect();
+    let mut checked: Vec<Checked> = kernels.into_iter().map(|kernel| check(&project, kernel)).collect();
+    for one in &mut checked {
+        let path = common.project.join("results/tables").join(format!("{}.json", one.kernel.name));
+        if let (Ok(modules), true) = (&one.outcome, path.exists()) {
+            let table = write::load(&path).map_err(|error| Failure::new(exit::INPUT, miette::miette!("{error}")))?;
+            let compiled = modules.iter().map(|m| (m.variant.clone(), m.spirv_hash.clone())).collect();
+            one.closure = Some(closure(&table, &compiled));
+        }
+    }
     let wall_s = start.elapsed().as_secs_f64();
     if let Some(warning) = project.cache_warning() {
         notice(format_args!("warning: {warning}"));
     }
     // The worst of the kernels' codes: a file at fault outranks a difference that was found.
-    let code =
-        checked.iter().filter_map(|checked| checked.outcome.as_ref().err()).map(exit_code).max().unwrap_or(exit::OK);
+    let faults = checked.iter().filter_map(|checked| checked.outcome.as_ref().err()).map(exit_code);
+    let open = checked.iter().filter(|checked| !checked.open_ends().is_empty()).map(|_| exit::FOUND);
+    let code = faults.chain(open).max().unwrap_or(exit::OK);
     match common.format {
         Format::Json => {
             let document = json!({
@@ -68,13 +96,13 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
 fn check<'p>(project: &Project, kernel: &'p Kernel) -> Checked<'p> {
     let expansion = match project.expand(kernel) {
         Ok(expansion) => expansion,
-        Err(error) => return Checked { kernel, n_filtered: 0, outcome: Err(error) },
+        Err(error) => return Checked { kernel, n_filtered: 0, outcome: Err(error), closure: None },
     };
     let variants: Vec<&Variant> = expansion.variants.iter().collect();
     let bar = progress_bar(variants.len(), &kernel.name);
     let outcome = project.compile(&variants, &|n_done, _| bar.set_position(n_done as u64));
     bar.finish_and_clear();
-    Checked { kernel, n_filtered: expansion.filtered.len(), outcome }
+    Checked { kernel, n_filtered: expansion.filtered.len(), outcome, closure: None }
 }
 
 fn progress_bar(n: usize, kernel: &str) -> ProgressBar {
@@ -94,7 +122,8 @@ fn report(project: &Project, checked: Vec<Checked>, wall_s: f64) -> Result<(), F
     let mut notes = String::new();
     let mut failures = Vec::new();
     let mut n_compiled = 0;
-    for Checked { kernel, n_filtered, outcome } in checked {
+    let open: Vec<String> = checked.iter().flat_map(Checked::open_ends).collect();
+    for Checked { kernel, n_filtered, outcome, closure } in checked {
         let modules = match outcome {
             Ok(modules) => modules,
             Err(error) => {
@@ -118,6 +147,14 @@ fn report(project: &Project, checked: Vec<Checked>, wall_s: f64) -> Result<(), F
             let _ = writeln!(notes, "same SPIR-V in {} variants of {}:", group.len(), kernel.name);
             group.iter().for_each(|variant| notes.push_str(&format!("  {variant}\n")));
         }
+        if let Some(closure) = closure.filter(|closure| !closure.dead.is_empty()) {
+            let n_dead = closure.dead.len();
+            let _ = writeln!(
+                notes,
+                "kernel {}: its table picks none of {n_dead} variants; `--format json` lists them",
+                kernel.name
+            );
+        }
         for unused in unused_declarations(kernel, &modules) {
             let _ = writeln!(notes, "kernel {}: {unused}", kernel.name);
         }
@@ -131,7 +168,12 @@ fn report(project: &Project, checked: Vec<Checked>, wall_s: f64) -> Result<(), F
         project.cache_folder().map_or("no cache folder".to_string(), |folder| format!("cache: {}", folder.display()));
     let _ = writeln!(text, "{n_compiled} compiled in {wall_s:.2} s; {cache}");
     let _ = writeln!(text, "{}", compiler_version());
-    text.push_str(if failures.is_empty() {
+    for end in &open {
+        let _ = writeln!(text, "{end}");
+    }
+    text.push_str(if failures.is_empty() && !open.is_empty() {
+        "next: `tilesmith sweep` measures what is compiled now, and `tilesmith table` writes the tables anew\n"
+    } else if failures.is_empty() {
         "next: `tilesmith sweep` verifies and times them on a device\n"
     } else {
         "next: mend what stderr lists, then `tilesmith check` again\n"
@@ -167,12 +209,17 @@ fn document(checked: &Checked) -> Value {
     match &checked.outcome {
         Ok(modules) => json!({
             "kernel": kernel,
-            "ok": true,
+            "ok": checked.open_ends().is_empty(),
             "n_variants": modules.len(),
             "n_filtered": checked.n_filtered,
             "n_from_cache": modules.iter().filter(|module| module.from_cache).count(),
             "same_spirv": duplicates(modules),
             "unused": unused_declarations(checked.kernel, modules),
+            "table": checked.closure.as_ref().map(|closure| json!({
+                "dead": closure.dead,
+                "missing": closure.missing,
+                "stale": closure.stale,
+            })),
             "modules": modules.iter().map(|module| json!({
                 "variant": module.variant,
                 "spirv_hash": module.spirv_hash,

@@ -70,7 +70,11 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
 }
 
 fn load_code(error: &SpecimenError) -> i32 {
-    if let SpecimenError::Read { source, .. } = error { exit::of_reading(source) } else { exit::INPUT }
+    match error {
+        SpecimenError::Read { source, .. } => exit::of_reading(source),
+        SpecimenError::None { filter: Some(_), .. } => exit::USAGE,
+        _ => exit::INPUT,
+    }
 }
 
 fn failure(specimen: &Specimen, error: TrialError) -> Failure {

@@ -8,9 +8,12 @@ use comfy_table::{ContentArrangement, presets};
 use serde_json::json;
 
 use super::{Common, Failure, Format};
+use crate::codegen::Project;
 use crate::exit;
 use crate::matrix::local_name;
 use crate::notice::notice;
+use crate::ops;
+use crate::table::closure;
 use crate::table::device_class::DeviceClassError;
 use crate::table::load::{self, LoadError, SweepResults};
 use crate::table::schema::{Evidence, Regret, Section, TableRow};
@@ -48,14 +51,14 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     };
     let sweeps = load::sweeps(&folders).map_err(load_failure)?;
     let kernels: BTreeSet<&str> = sweeps.iter().map(|s| s.facts.kernel.as_str()).collect();
-    if let Some(kernel) = args.kernel.as_deref().filter(|k| !kernels.contains(k)) {
-        let known = kernels.into_iter().collect::<Vec<_>>().join(", ");
-        let message = format!("no results of kernel {kernel} (there are results of: {known})");
-        return Err(Failure::new(exit::INPUT, miette::miette!("{message}")));
-    }
     if sweeps.is_empty() {
         let path = args.results.first().map_or(common.project.join("results"), |p| common.resolve(p));
         return Err(load_failure(LoadError::Empty { path }));
+    }
+    if let Some(kernel) = args.kernel.as_deref().filter(|k| !kernels.contains(k)) {
+        let known = kernels.into_iter().collect::<Vec<_>>().join(", ");
+        let message = format!("no results of kernel {kernel} (there are results of: {known})");
+        return Err(Failure::new(exit::USAGE, miette::miette!("{message}")));
     }
     for sweep in sweeps.iter().filter(|s| !s.complete) {
         notice(format_args!(
@@ -70,6 +73,13 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     for kernel in kernels.into_iter().filter(|k| args.kernel.as_deref().is_none_or(|only| only == *k)) {
         made.push(make(kernel, &sweeps, &devices, &out, args.check)?);
     }
+    let unknown = if args.check { unknown_variants(common, &made)? } else { Vec::new() };
+    if let Some(first) = unknown.first() {
+        let n = unknown.len();
+        notice(format_args!(
+            "the tables name {n} variants that variants.yaml does not have, such as {first}; sweep again, or restore them"
+        ));
+    }
     let text = match common.format {
         Format::Json => json_text(&made),
         Format::Text | Format::Md => made.iter().map(|m| summary(m, args.check)).collect(),
@@ -77,7 +87,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     super::print(&text)?;
     Ok(if made.iter().all(|m| m.table.classes.is_empty()) {
         exit::NOTHING_ADMITTED
-    } else if args.check && made.iter().any(|m| !m.files.is_empty()) {
+    } else if args.check && (!unknown.is_empty() || made.iter().any(|m| !m.files.is_empty())) {
         exit::FOUND
     } else {
         exit::OK
@@ -107,6 +117,24 @@ fn make(
         write::save(&table, out).map_err(write_failure)?
     };
     Ok(Made { table, files })
+}
+
+/// Variants that the tables name and the project's matrix does not have; none where the project has no matrix.
+fn unknown_variants(common: &Common, made: &[Made]) -> Result<Vec<String>, Failure> {
+    if !common.project.join("variants.yaml").exists() {
+        return Ok(Vec::new());
+    }
+    let project = Project::load(&common.project, ops::FEATURES)?;
+    let mut unknown = Vec::new();
+    for made in made {
+        let names = match project.kernel(&made.table.kernel) {
+            Ok(kernel) => project.expand(kernel)?.variants.into_iter().map(|v| v.name).collect(),
+            // The kernel is gone, and all of its variants with it.
+            Err(_) => BTreeSet::new(),
+        };
+        unknown.extend(closure::unknown(&made.table, &names));
+    }
+    Ok(unknown)
 }
 
 /// Writes a kernel's tables anew from a results folder, as the end of a sweep does; nothing if nothing can be emitted.
@@ -168,7 +196,7 @@ fn summary(made: &Made, check: bool) -> String {
         );
     }
     for gap in table.gaps.iter().take(MAX_GAPS) {
-        let _ = writeln!(out, "Not emitted: {gap}");
+        let _ = writeln!(out, "Gap: {gap}");
     }
     if table.gaps.len() > MAX_GAPS {
         let _ = writeln!(out, "... and {} more; `--format json` lists them.", table.gaps.len() - MAX_GAPS);

@@ -34,7 +34,7 @@ pub struct Args {
     #[arg(long = "local", value_name = "XxYxZ", value_parser = parse_local)]
     locals: Vec<[u32; 3]>,
     /// Name (or a part of it) or index of the device.
-    #[arg(long, value_name = "NAME|INDEX")]
+    #[arg(long, value_name = "NAME|INDEX", value_parser = super::parse_device)]
     device: Option<String>,
 }
 

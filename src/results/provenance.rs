@@ -64,7 +64,7 @@ pub struct Provenance {
     /// Longest time that a pipeline and its first runs took; results of before have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_ms_max: Option<f64>,
-    /// Content hashes of the two sheets beside, by the ends of their names; results of before have none.
+    /// Content hashes of the two sheets and the facts beside, by the ends of their names; results of before have none.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub sheets: IndexMap<String, String>,
 }

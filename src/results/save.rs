@@ -19,6 +19,7 @@ use crate::content_hash::short_hash;
 pub(super) const CSV: &str = ".csv";
 pub(super) const FULL: &str = ".full.csv.zst";
 pub(super) const YAML: &str = ".yaml";
+const FACTS: &str = ".variants.json";
 /// Compresses such text tenfold at 100 MB/s; higher levels gain a few percent for many times the time.
 const ZSTD_LEVEL: i32 = 9;
 const MAX_NAME_CHARS: usize = 100;
@@ -65,9 +66,9 @@ pub fn is_sweep_name(name: &str) -> bool {
         && name.chars().all(safe)
 }
 
-/// Of a sheet's content. Version control may turn the line ends of text.
+/// Of the content of a sheet, or of the facts beside it. Version control may turn the line ends of text.
 pub(super) fn sheet_hash(suffix: &str, bytes: &[u8]) -> String {
-    if suffix != CSV {
+    if suffix == FULL {
         return short_hash(bytes);
     }
     let is_line_end = |at: usize| bytes[at] == b'\r' && bytes.get(at + 1) == Some(&b'\n');
@@ -128,6 +129,8 @@ impl Saver {
             let bytes = fs::read(file.path()).map_err(|e| ResultsError::write(path, e))?;
             sheets.insert(suffix.to_owned(), sheet_hash(suffix, &bytes));
         }
+        // What tables take from it, grids and requirements, is as much evidence as the rows.
+        sheets.insert(FACTS.to_owned(), sheet_hash(FACTS, facts_text.as_bytes()));
         let (verdicts, i1) = (self.tally.verdicts(), self.tally.i1());
         let driver_ms_max = self.tally.driver_ms_max();
         let yaml_text = Provenance { verdicts, i1, driver_ms_max, sheets, ..provenance.clone() }.to_yaml(&yaml)?;
@@ -256,6 +259,21 @@ mod tests {
         fs::copy(&other.full, &saved.full).unwrap();
         let error = ResultSet::load(&device).unwrap_err();
         assert!(matches!(&error, ResultsError::Altered { path, .. } if *path == saved.full), "{error}");
+    }
+
+    #[test]
+    fn facts_that_were_changed_since_are_refused_and_older_results_without_their_hash_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let saved = save(folder.path(), "quick", &many(), &provenance(), Repeat::Replace).unwrap();
+        let text = fs::read_to_string(&saved.facts).unwrap();
+        fs::write(&saved.facts, text.replace('\n', "\r\n")).unwrap();
+        assert!(ResultSet::load(folder.path()).is_ok());
+        fs::write(&saved.facts, format!("{text} ")).unwrap();
+        let error = ResultSet::load(folder.path()).unwrap_err();
+        assert!(matches!(&error, ResultsError::Altered { path, .. } if *path == saved.facts), "{error}");
+        let older = Provenance { sheets: IndexMap::new(), ..provenance() };
+        fs::write(&saved.yaml, older.to_yaml(&saved.yaml).unwrap()).unwrap();
+        assert!(ResultSet::load(folder.path()).is_ok());
     }
 
     #[test]

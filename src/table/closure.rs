@@ -41,6 +41,11 @@ pub fn closure(table: &Table, compiled: &BTreeMap<String, String>) -> Closure {
     closure
 }
 
+/// The variants that rows name and the matrix does not have: what can be told without compiling.
+pub fn unknown(table: &Table, names: &BTreeSet<String>) -> BTreeSet<String> {
+    rows(table).map(|row| &row.variant).filter(|variant| !names.contains(*variant)).cloned().collect()
+}
+
 /// Every row that some query may be answered with.
 pub fn rows(table: &Table) -> impl Iterator<Item = &TableRow> {
     let packs = table.classes.values().flat_map(|c| c.values()).flat_map(|s| &s.pack);

@@ -56,15 +56,19 @@ pub struct Point {
     pub features: CaseFeatures,
 }
 
+/// Fewer replays are no finalist's evidence: this many show a fault of one execution in twenty, at 95 %.
+pub const MIN_REPLAYS: u64 = 59;
+
 /// What is known of one candidate on one point.
 #[derive(Debug, Clone, Default)]
 pub struct Proof {
     pub admitted: bool,
     /// 0 without finalist evidence.
     pub replays: u64,
-    /// Natural logarithm of its time over the best admitted candidate's, and the interval of that ratio's logarithm around it.
+    /// Natural logarithm of its time over the best admitted candidate's.
     pub log_regret: Option<f64>,
-    pub log_half_width: f64,
+    /// Half the interval of that ratio's logarithm; `None` where too few rounds were run to tell.
+    pub log_half_width: Option<f64>,
     pub incumbent: bool,
     /// Indices of the sources that admitted it.
     pub sources: BTreeSet<usize>,
@@ -73,7 +77,7 @@ pub struct Proof {
 impl Proof {
     /// Admitted with finalist evidence.
     pub fn confirmed(&self) -> bool {
-        self.admitted && self.replays > 0
+        self.admitted && self.replays >= MIN_REPLAYS
     }
 }
 
@@ -293,7 +297,7 @@ fn fill_proofs<'a>(found: &mut BTreeMap<CandidateKey<'a>, Candidate<'a>>, entrie
     }
     for (point, entries) in by_point.iter().enumerate() {
         // Best figure of each candidate: that of the sweep with the most blocks.
-        let mut best: BTreeMap<CandidateKey<'a>, (u32, f64, f64)> = BTreeMap::new();
+        let mut best: BTreeMap<CandidateKey<'a>, (u32, f64, Option<f64>)> = BTreeMap::new();
         for source in entries.iter().map(|e| e.source).collect::<BTreeSet<_>>() {
             let of_source: Vec<&&Entry> = entries.iter().filter(|e| e.source == source).collect();
             let timed: Vec<&&&Entry> = of_source.iter().filter(|e| e.row.rounds > 0).collect();
@@ -306,8 +310,8 @@ fn fill_proofs<'a>(found: &mut BTreeMap<CandidateKey<'a>, Candidate<'a>>, entrie
             for entry in timed {
                 let Some(log_time) = log(entry) else { continue };
                 let half_width = match (entry.row.ratio_lo, entry.row.ratio_hi) {
-                    (Some(lo), Some(hi)) if lo > 0.0 && hi >= lo => (hi / lo).ln() / 2.0,
-                    _ => 0.0,
+                    (Some(lo), Some(hi)) if lo > 0.0 && hi >= lo => Some((hi / lo).ln() / 2.0),
+                    _ => None,
                 };
                 let figure = (entry.row.rounds, log_time - base, half_width);
                 let old = best.entry(entry.key).or_insert(figure);

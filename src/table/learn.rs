@@ -9,11 +9,11 @@ use crate::matrix::{AxisChoice, Phase};
 
 use super::condition::When;
 use super::device_class::{ANY, DeviceClasses};
-use super::evidence::{Board, Candidate, Source};
+use super::evidence::{Board, Candidate, MIN_REPLAYS, Source};
 use super::schema::{
     Evidence, Fallback, Pack, Regret, Rule, RunnerUp, Section, TABLE_SCHEMA, Table, TableRow, candidate_id,
 };
-use super::tree::{PackPlan, Plan, ranking};
+use super::tree::{Bucket, PackPlan, Plan, WORST_REGRET, ranking};
 
 #[derive(Debug, thiserror::Error)]
 pub enum LearnError {
@@ -146,7 +146,9 @@ fn class_section(
     }
     let Some(plan) = Plan::learn(board, &points) else {
         if !points.is_empty() {
-            gaps.push(format!("{place}: no candidate, nor the reference, was admitted in every case; nothing emitted"));
+            gaps.push(format!(
+                "{place}: no candidate is confirmed by {MIN_REPLAYS} replays in every case; nothing emitted (run the sweep with `finalist_replays: {MIN_REPLAYS}` or more)"
+            ));
         }
         return None;
     };
@@ -229,6 +231,7 @@ fn pack_rows(sources: &[Source<'_>], board: &Board<'_>, plan: &PackPlan, place: 
             ));
             continue;
         };
+        gaps.extend(far_from_best(board, plan, bucket, pick).map(|gap| format!("{place}: {gap}")));
         let ranked = ranking(board, &plan.values, &bucket.points);
         let spare = spare_rows(board, pick, plan.fallback, &ranked);
         for candidate in spare.iter().map(|i| &board.candidates[*i]) {
@@ -241,10 +244,6 @@ fn pack_rows(sources: &[Source<'_>], board: &Board<'_>, plan: &PackPlan, place: 
             evidence: evidence(sources, board, pick, &bucket.points, &ranked),
         });
     }
-    if !fallback.confirmed_on(&plan.points) {
-        let id = candidate_id(fallback.variant, fallback.local);
-        gaps.push(format!("{place}: the fallback row {id} is admitted, but without finalist replays"));
-    }
     Pack {
         when: plan.when.clone(),
         values: plan.values.clone(),
@@ -255,6 +254,41 @@ fn pack_rows(sources: &[Source<'_>], board: &Board<'_>, plan: &PackPlan, place: 
         },
         alternatives,
     }
+}
+
+/// Where the rule's pick exceeds [`WORST_REGRET`], the worst case, what is faster there, and why it is not picked.
+fn far_from_best(board: &Board<'_>, plan: &PackPlan, bucket: &Bucket, pick: usize) -> Option<String> {
+    let log_regret = |i: usize, p: usize| board.candidates[i].proofs[p].log_regret;
+    let timed = bucket.points.iter().filter_map(|p| Some((*p, log_regret(pick, *p)?)));
+    let (point, log_worst) = timed.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    if log_worst <= WORST_REGRET.ln_1p() {
+        return None;
+    }
+    let timed_there = (0..board.candidates.len()).filter_map(|i| Some((i, log_regret(i, point)?)));
+    let (best, _) = timed_there.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let faster = &board.candidates[best];
+    let because = if faster.denied {
+        "was rejected or unstable elsewhere on this class".to_owned()
+    } else if !faster.proofs[point].confirmed() {
+        "is not confirmed by a finalist's replays there".to_owned()
+    } else if !faster.is_packed(&plan.values) {
+        let values: Vec<String> = faster.pack().iter().map(|(axis, value)| format!("{axis}={value}")).collect();
+        format!("needs {}, which is slower on the other cases with such channels", values.join(" "))
+    } else {
+        let n_confirmed = bucket.points.iter().filter(|p| faster.confirmed_on(&[**p])).count();
+        let n_points = bucket.points.len();
+        format!("is confirmed by replays on {n_confirmed} of the rule's {n_points} cases, or slower on the others")
+    };
+    let id = |c: &Candidate| candidate_id(c.variant, c.local);
+    let when = bucket.when.0.iter().cloned().fold(plan.when.clone(), |when, condition| when.and(condition));
+    let place = if when.0.is_empty() { String::new() } else { format!("where {when}, ") };
+    Some(format!(
+        "{place}{} takes {:.1} times as long as the best on {}, {}, which {because}",
+        id(&board.candidates[pick]),
+        log_worst.exp(),
+        board.points[point].case,
+        id(faster),
+    ))
 }
 
 /// What a device that cannot run `pick` may try: the best that asks for less, in invocations and in features.
@@ -307,11 +341,16 @@ fn evidence(sources: &[Source<'_>], board: &Board<'_>, pick: usize, points: &[us
 
 fn runner_up(next: &Candidate<'_>, pick: &Candidate<'_>, points: &[usize]) -> Option<RunnerUp> {
     let difference = next.mean_log_regret(points)? - pick.mean_log_regret(points)?;
-    let widths = points.iter().map(|p| next.proofs[*p].log_half_width + pick.proofs[*p].log_half_width);
+    let width = |p: &usize| Some(next.proofs[*p].log_half_width? + pick.proofs[*p].log_half_width?);
     // Intervals of single cases do not average out here: the cases share what biases them.
-    let half_width = widths.sum::<f64>() / points.len().max(1) as f64;
-    let ratio = [(difference - half_width).exp(), (difference + half_width).exp()].map(rounded);
-    Some(RunnerUp { variant: next.variant.to_owned(), local: next.local, ratio })
+    let half_width = points.iter().map(width).sum::<Option<f64>>().map(|sum| sum / points.len().max(1) as f64);
+    let interval = |half: f64| [(difference - half).exp(), (difference + half).exp()].map(rounded);
+    Some(RunnerUp {
+        variant: next.variant.to_owned(),
+        local: next.local,
+        ratio_mean: rounded(difference.exp()),
+        ratio: half_width.map(interval),
+    })
 }
 
 /// Predicts each case by what is learned from all the others; picks that were never timed there do not count.

@@ -24,7 +24,7 @@ pub struct Table {
     pub given: Vec<String>,
     /// The case features that a query may bring, sorted.
     pub features: Vec<String>,
-    /// What could not be emitted, and why. For a person.
+    /// What could not be emitted, and rules that are far from the best somewhere, with the reasons. For a person.
     pub gaps: Vec<String>,
     /// Device class (or vendor, or `any`) to `given` class to choices.
     pub classes: BTreeMap<String, BTreeMap<String, Section>>,
@@ -133,8 +133,10 @@ pub struct Regret {
 pub struct RunnerUp {
     pub variant: String,
     pub local: [u32; 3],
-    /// Its time over the pick's, geometric mean over the cases, from and to.
-    pub ratio: [f64; 2],
+    /// Its time over the pick's, geometric mean over the cases.
+    pub ratio_mean: f64,
+    /// That ratio's interval, from and to; `None` where any case of either has no interval, for want of rounds.
+    pub ratio: Option<[f64; 2]>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -23,6 +23,13 @@ const MAX_THRESHOLDS: usize = 16;
 /// before it is given up to the fallback row.
 const LOG_UNSERVED: f64 = 1.4;
 
+/// The regret beyond which a pick is far from the best: half as long again. Plans avoid it where they can, and the
+/// table says where they could not.
+pub const WORST_REGRET: f64 = 0.5;
+
+/// How many times more a regret's logarithm counts beyond that.
+const EXCESS_WEIGHT: f64 = 16.0;
+
 /// A size bucket and what was picked for it.
 #[derive(Debug, Clone)]
 pub struct Bucket {
@@ -48,38 +55,47 @@ pub struct Plan {
     pub packs: Vec<PackPlan>,
 }
 
+/// How a regret's logarithm counts when plans are compared.
+type Price = fn(f64) -> f64;
+
+/// As it is: the least geometric mean.
+const PLAIN: Price = |log_regret| log_regret;
+
+/// Steeper beyond [`WORST_REGRET`], so that many small gains do not buy one case that is several times slower.
+const BOUNDED: Price = |log_regret| log_regret + EXCESS_WEIGHT * (log_regret - WORST_REGRET.ln_1p()).max(0.0);
+
 impl Plan {
     /// `None` when no candidate could stand as a fallback on `points`.
+    ///
+    /// Weights are packed in one way, or in two with a threshold between; a side that is still far from the best
+    /// somewhere may be parted once more. The threshold that gains most on average is tried beside the one that
+    /// bounds the worst: parted again, the former may do both.
     pub fn learn(board: &Board<'_>, points: &[usize]) -> Option<Plan> {
         if points.is_empty() {
             return None;
         }
-        let packs: BTreeSet<BTreeMap<String, String>> = board.candidates.iter().map(Candidate::pack).collect();
-        let home = board.candidates.iter().find(|c| c.reference).map(Candidate::pack);
-        let best = |when: &When, points: &[usize]| -> Option<(PackPlan, f64)> {
-            let plans = packs.iter().filter_map(|values| {
-                let plan = pack_plan(board, when, values, points)?;
-                // Within the tie, weights stay packed as the reference has them.
-                let bonus = if home.as_ref() == Some(values) { board.log_tie * points.len() as f64 } else { 0.0 };
-                let cost = cost(board, &plan);
-                Some((plan, cost, cost - bonus))
-            });
-            plans.min_by(|a, b| a.2.total_cmp(&b.2)).map(|(plan, cost, _)| (plan, cost))
-        };
-        let (whole, whole_cost) = best(&When::always(), points)?;
-        let mut chosen = (vec![whole], 0.0);
-        if packs.len() > 1 {
-            for split in splits(board, points, &PACK_PRODUCTS) {
-                let high = best(&When::always().and(split.condition(Comparison::AtLeast)), &split.high);
-                let low = best(&When::always().and(split.condition(Comparison::Below)), &split.low);
-                let (Some((high, high_cost)), Some((low, low_cost))) = (high, low) else { continue };
-                let gain = whole_cost - high_cost - low_cost;
-                if high.values != low.values && gain >= split.least_gain(board.log_tie) && gain > chosen.1 {
-                    chosen = (vec![high, low], gain);
+        let packing = Packing::of(board);
+        let whole = packing.best(&packing.plans(&When::always(), points), BOUNDED)?;
+        let mut chosen = (total(board, std::slice::from_ref(&whole)), vec![whole]);
+        let halves = packing.halves(&When::always(), points);
+        for price in [PLAIN, BOUNDED] {
+            let Some(pair) = packing.best_half(&halves, &When::always(), points, price) else { continue };
+            let parted = |plan: PackPlan| -> Vec<PackPlan> {
+                if worst(board, &plan) <= WORST_REGRET.ln_1p() {
+                    return vec![plan];
                 }
+                let halves = packing.halves(&plan.when, &plan.points);
+                let again = packing.best_half(&halves, &plan.when, &plan.points, BOUNDED).map(Vec::from);
+                let again = again.filter(|a| total(board, a) < total(board, std::slice::from_ref(&plan)));
+                again.unwrap_or_else(|| vec![plan])
+            };
+            let packs: Vec<PackPlan> = pair.into_iter().flat_map(parted).collect();
+            let cost = total(board, &packs);
+            if cost < chosen.0 {
+                chosen = (cost, packs);
             }
         }
-        Some(Plan { packs: chosen.0 })
+        Some(Plan { packs: chosen.1 })
     }
 
     /// The candidate that a table of this plan picks for a case.
@@ -90,6 +106,81 @@ impl Plan {
     }
 }
 
+/// The ways to pack weights that the candidates know.
+struct Packing<'b> {
+    board: &'b Board<'b>,
+    values: BTreeSet<BTreeMap<String, String>>,
+    /// As the reference has them.
+    home: Option<BTreeMap<String, String>>,
+}
+
+/// A threshold over channels, and the plans above and below it for each way to pack.
+struct Half {
+    least_gain: f64,
+    high: Vec<PackPlan>,
+    low: Vec<PackPlan>,
+}
+
+impl<'b> Packing<'b> {
+    fn of(board: &'b Board<'b>) -> Self {
+        let home = board.candidates.iter().find(|c| c.reference).map(Candidate::pack);
+        Self { board, values: board.candidates.iter().map(Candidate::pack).collect(), home }
+    }
+
+    fn plans(&self, when: &When, points: &[usize]) -> Vec<PackPlan> {
+        self.values.iter().filter_map(|values| pack_plan(self.board, when, values, points)).collect()
+    }
+
+    /// Within the tie, weights stay packed as the reference has them.
+    fn best(&self, plans: &[PackPlan], price: Price) -> Option<PackPlan> {
+        let rank = |plan: &PackPlan| {
+            let is_home = self.home.as_ref() == Some(&plan.values);
+            let bonus = if is_home { self.board.log_tie * plan.points.len() as f64 } else { 0.0 };
+            cost(self.board, plan, price) - bonus
+        };
+        plans.iter().min_by(|a, b| rank(a).total_cmp(&rank(b))).cloned()
+    }
+
+    fn halves(&self, when: &When, points: &[usize]) -> Vec<Half> {
+        if self.values.len() < 2 {
+            return Vec::new();
+        }
+        let half = |split: Split| Half {
+            least_gain: split.least_gain(self.board.log_tie),
+            high: self.plans(&when.and(split.condition(Comparison::AtLeast)), &split.high),
+            low: self.plans(&when.and(split.condition(Comparison::Below)), &split.low),
+        };
+        splits(self.board, points, &PACK_PRODUCTS).into_iter().map(half).collect()
+    }
+
+    /// The two sides that gain most over one way to pack for all `points`, if any earns its threshold.
+    fn best_half(&self, halves: &[Half], when: &When, points: &[usize], price: Price) -> Option<[PackPlan; 2]> {
+        if halves.is_empty() {
+            return None;
+        }
+        let whole = cost(self.board, &self.best(&self.plans(when, points), price)?, price);
+        let mut chosen: Option<([PackPlan; 2], f64)> = None;
+        for half in halves {
+            let (Some(high), Some(low)) = (self.best(&half.high, price), self.best(&half.low, price)) else { continue };
+            let gain = whole - cost(self.board, &high, price) - cost(self.board, &low, price);
+            let is_better = chosen.as_ref().is_none_or(|(_, best)| gain > *best);
+            if high.values != low.values && gain >= half.least_gain && is_better {
+                chosen = Some(([high, low], gain));
+            }
+        }
+        chosen.map(|(pair, _)| pair)
+    }
+}
+
+fn total(board: &Board<'_>, packs: &[PackPlan]) -> f64 {
+    packs.iter().map(|plan| cost(board, plan, BOUNDED)).sum()
+}
+
+/// The largest logarithm of a regret that the plan has on any of its points.
+fn worst(board: &Board<'_>, plan: &PackPlan) -> f64 {
+    priced(board, plan, PLAIN).fold(0.0, f64::max)
+}
+
 /// The candidates of `pack` that are confirmed on all `points` (one at least), best first, those not timed everywhere last.
 pub fn ranking(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[usize]) -> Vec<usize> {
     let mut ranked: Vec<(f64, usize)> = eligible(board, pack, points).collect();
@@ -97,7 +188,7 @@ pub fn ranking(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[usi
     ranked.into_iter().map(|(_, i)| i).collect()
 }
 
-/// Those candidates with the mean logarithms of their regrets, infinite where they were not timed on every point.
+/// Those candidates with the mean prices of their regrets, infinite where they were not timed on every point.
 fn eligible<'b>(
     board: &'b Board<'_>,
     pack: &'b BTreeMap<String, String>,
@@ -107,8 +198,14 @@ fn eligible<'b>(
         let candidate = &board.candidates[*i];
         candidate.is_packed(pack) && candidate.confirmed_on(points)
     };
-    let with_mean = |i: usize| (board.candidates[i].mean_log_regret(points).unwrap_or(f64::INFINITY), i);
+    let with_mean = |i: usize| (mean_price(&board.candidates[i], points).unwrap_or(f64::INFINITY), i);
     board.confirmed.iter().copied().filter(is_eligible).map(with_mean)
+}
+
+/// `None` unless it was timed on every point.
+fn mean_price(candidate: &Candidate<'_>, points: &[usize]) -> Option<f64> {
+    let sum: Option<f64> = points.iter().map(|p| candidate.proofs[*p].log_regret.map(BOUNDED)).sum();
+    sum.map(|s| s / points.len().max(1) as f64)
 }
 
 fn by_mean(a: &(f64, usize), b: &(f64, usize)) -> std::cmp::Ordering {
@@ -117,7 +214,7 @@ fn by_mean(a: &(f64, usize), b: &(f64, usize)) -> std::cmp::Ordering {
 
 /// The best of `ranked`, or what is to be preferred within the tie: the incumbent, the reference, fewer registers.
 fn pick(board: &Board<'_>, ranked: &[usize], points: &[usize]) -> Option<usize> {
-    let mean = |i: usize| board.candidates[i].mean_log_regret(points);
+    let mean = |i: usize| mean_price(&board.candidates[i], points);
     let best = mean(*ranked.first()?)?;
     let tied = ranked.iter().copied().filter(|i| mean(*i).is_some_and(|m| m <= best + board.log_tie));
     tied.min_by_key(|i| {
@@ -127,8 +224,8 @@ fn pick(board: &Board<'_>, ranked: &[usize], points: &[usize]) -> Option<usize> 
     })
 }
 
-/// The row that answers where no rule does: the reference; else the confirmed candidate with the least worst
-/// regret; else the reference as merely admitted.
+/// The row that answers where no rule does: the reference; else the candidate with the least worst regret. Only
+/// what is confirmed on all `points`: an unconfirmed row is not emitted.
 pub fn fallback(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[usize]) -> Option<usize> {
     let ranked = ranking(board, pack, points);
     let worst = |i: usize| {
@@ -137,9 +234,7 @@ pub fn fallback(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[us
     };
     let reference = ranked.iter().copied().find(|i| board.candidates[*i].reference);
     let steady = || ranked.iter().copied().min_by(|a, b| worst(*a).total_cmp(&worst(*b)));
-    let admitted = |c: &Candidate| c.reference && !c.denied && points.iter().all(|p| c.proofs[*p].admitted);
-    let unconfirmed = || board.candidates.iter().position(|c| admitted(c) && c.is_packed(pack));
-    reference.or_else(steady).or_else(unconfirmed)
+    reference.or_else(steady)
 }
 
 fn pack_plan(board: &Board<'_>, when: &When, values: &BTreeMap<String, String>, points: &[usize]) -> Option<PackPlan> {
@@ -149,13 +244,16 @@ fn pack_plan(board: &Board<'_>, when: &When, values: &BTreeMap<String, String>, 
     Some(PackPlan { when: when.clone(), values: values.clone(), points: points.to_vec(), buckets, fallback })
 }
 
-/// Sum of the logarithms of the regrets of what the plan picks.
-fn cost(board: &Board<'_>, plan: &PackPlan) -> f64 {
-    let bucket_cost = |bucket: &Bucket| -> f64 {
+/// What the plan's picks cost over all its points.
+fn cost(board: &Board<'_>, plan: &PackPlan, price: Price) -> f64 {
+    priced(board, plan, price).sum()
+}
+
+fn priced<'b>(board: &'b Board<'_>, plan: &'b PackPlan, price: Price) -> impl Iterator<Item = f64> + 'b {
+    plan.buckets.iter().flat_map(move |bucket| {
         let pick = &board.candidates[bucket.pick.unwrap_or(plan.fallback)];
-        bucket.points.iter().map(|p| pick.proofs[*p].log_regret.unwrap_or(LOG_UNSERVED)).sum()
-    };
-    plan.buckets.iter().map(bucket_cost).sum()
+        bucket.points.iter().map(move |p| price(pick.proofs[*p].log_regret.unwrap_or(LOG_UNSERVED)))
+    })
 }
 
 fn grow(
@@ -166,13 +264,14 @@ fn grow(
     depth: u32,
     buckets: &mut Vec<Bucket>,
 ) {
+    let unserved = |points: &[usize]| points.len() as f64 * BOUNDED(LOG_UNSERVED);
     let here = best_sum(board, pack, &points);
     if depth > 0 {
         let mut best: Option<(Split, f64)> = None;
         for split in splits(board, &points, &DISPATCH_PRODUCTS) {
-            let there = best_sum(board, pack, &split.high).unwrap_or(split.high.len() as f64 * LOG_UNSERVED)
-                + best_sum(board, pack, &split.low).unwrap_or(split.low.len() as f64 * LOG_UNSERVED);
-            let gain = here.unwrap_or(points.len() as f64 * LOG_UNSERVED) - there;
+            let there = best_sum(board, pack, &split.high).unwrap_or_else(|| unserved(&split.high))
+                + best_sum(board, pack, &split.low).unwrap_or_else(|| unserved(&split.low));
+            let gain = here.unwrap_or_else(|| unserved(&points)) - there;
             let least = if here.is_none() { f64::MIN_POSITIVE } else { split.least_gain(board.log_tie) };
             if gain >= least && best.as_ref().is_none_or(|(_, g)| gain > *g) {
                 best = Some((split, gain));
@@ -190,10 +289,10 @@ fn grow(
     buckets.push(Bucket { when, points, pick });
 }
 
-/// The least sum of logarithms of regret that one confirmed candidate reaches on all `points`.
+/// The least sum of prices of regret that one confirmed candidate reaches on all `points`.
 fn best_sum(board: &Board<'_>, pack: &BTreeMap<String, String>, points: &[usize]) -> Option<f64> {
     let (_, best) = eligible(board, pack, points).min_by(by_mean)?;
-    board.candidates[best].mean_log_regret(points).map(|m| m * points.len() as f64)
+    mean_price(&board.candidates[best], points).map(|m| m * points.len() as f64)
 }
 
 /// A threshold on a product, and the points on either side.

@@ -1,6 +1,7 @@
 //! The machine as `doctor` looks at it: files and environment, no Vulkan. A test hands in a root of its own.
 
 use crate::driver_files;
+use crate::sweep::supervisor::{WORKER_VARIABLE, WorkerProgram};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -15,8 +16,10 @@ pub struct Machine {
     pub path: OsString,
     /// The variable that restricts the loader to some drivers, with its value. The first that is set wins, as in the loader.
     pub chosen_drivers: Option<(&'static str, OsString)>,
-    /// Programs that came with this one lie beside it.
-    pub program_folder: Option<PathBuf>,
+    /// The worker that a sweep would start, or why there is none.
+    pub worker: Result<PathBuf, String>,
+    /// Whether a person has named that worker.
+    pub worker_is_chosen: bool,
 }
 
 impl Machine {
@@ -31,7 +34,8 @@ impl Machine {
             home,
             path: variable("PATH").unwrap_or_default(),
             chosen_drivers: driver_files::chosen(),
-            program_folder: std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_path_buf())),
+            worker: WorkerProgram::find().map(|worker| worker.program).map_err(|error| error.to_string()),
+            worker_is_chosen: variable(WORKER_VARIABLE).is_some(),
         }
     }
 
@@ -78,11 +82,6 @@ impl Machine {
         std::env::split_paths(&self.path)
             .map(|folder| self.root.join(folder.strip_prefix("/").unwrap_or(&folder)).join(&file))
             .find(|path| path.symlink_metadata().is_ok())
-    }
-
-    /// The worker that a sweep would start.
-    pub fn worker(&self) -> Option<PathBuf> {
-        Some(self.program_folder.as_ref()?.join(format!("tilesmith-worker{}", std::env::consts::EXE_SUFFIX)))
     }
 }
 

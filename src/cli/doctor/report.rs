@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::machine::{Machine, entries};
 use crate::cli::devices;
 use crate::gpu::Capabilities;
+use crate::sweep::supervisor::WORKER_VARIABLE;
 
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -82,12 +83,9 @@ enum Use {
 }
 
 impl Report {
-    /// Looks at the machine and asks the worker beside this program for devices.
+    /// Looks at the machine and asks the worker that a sweep would start for devices.
     pub fn examine(machine: &Machine, project: &Path) -> Self {
-        let answer = match machine.worker() {
-            Some(worker) => devices::ask(&worker),
-            None => Err("this program does not know where it lies, and so not where the worker is".to_owned()),
-        };
+        let answer = machine.worker.clone().and_then(|worker| devices::ask(&worker));
         Self::from_answer(machine, project, answer)
     }
 
@@ -125,8 +123,11 @@ impl Report {
             missing.push(Missing { what: what.to_owned(), why: why.to_owned(), mend, needed });
         };
         if let Some(problem) = &self.device_problem {
-            let worker_is_there = machine.worker().is_some_and(|worker| worker.is_file());
-            if !worker_is_there {
+            let worker_is_there = machine.worker.as_ref().is_ok_and(|worker| worker.is_file());
+            if !worker_is_there && machine.worker_is_chosen {
+                let mend = format!("unset {WORKER_VARIABLE}");
+                lacks(true, &format!("the worker that {WORKER_VARIABLE} names"), "sweep cannot start it", mend);
+            } else if !worker_is_there {
                 lacks(
                     true,
                     "tilesmith-worker beside tilesmith",
@@ -256,7 +257,8 @@ mod tests {
             cache: Some(root.join("cache")),
             path: OsString::from("/usr/bin"),
             chosen_drivers: None,
-            program_folder: Some(root.join("programs")),
+            worker: Ok(root.join("programs/tilesmith-worker")),
+            worker_is_chosen: false,
         }
     }
 
