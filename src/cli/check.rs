@@ -151,7 +151,7 @@ fn report(project: &Project, checked: Vec<Checked>, wall_s: f64) -> Result<(), F
             let n_dead = closure.dead.len();
             let _ = writeln!(
                 notes,
-                "kernel {}: its table picks none of {n_dead} variants; `--format json` lists them",
+                "kernel {}: {n_dead} variants are in no row of its table; `--format json` lists them",
                 kernel.name
             );
         }
