@@ -23,7 +23,7 @@ use session_events::ask;
 const REPLAYS: u32 = 500;
 
 /// What gets through without which rule, on any device.
-const SURVIVORS: [(Weakening, &str); 11] = [
+const SURVIVORS: [(Weakening, &str); 12] = [
     (Weakening::GreaterThan, "nan_for_a_fraction"),
     (Weakening::NanIsEqual, "nan_for_a_fraction"),
     (Weakening::SignedRelative, "negative_outputs_cut_off"),
@@ -35,6 +35,7 @@ const SURVIVORS: [(Weakening, &str); 11] = [
     (Weakening::Without(Family::I4), "small_terms_skipped"),
     (Weakening::Without(Family::Z), "offset_for_zero_weights"),
     (Weakening::Without(Family::R), "negative_outputs_cut_off"),
+    (Weakening::Without(Family::X), "padding_by_a_product"),
 ];
 /// What gets through where a driver answers a read beyond the range, or the image, with zero. Vulkan lets it answer anything:
 /// SwiftShader reads what lies behind a buffer's range, and so meets the guard wherever it is.

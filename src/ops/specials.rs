@@ -3,7 +3,7 @@
 //! Knows which outputs those are; must not judge.
 
 use super::case::Conv2dShape;
-use super::conv2d::{self, ReferenceError, coordinates};
+use super::conv2d::{self, ReferenceError, Sum, coordinates};
 use super::families::Operands;
 use crate::matrix::Dtype;
 
@@ -41,11 +41,12 @@ fn infinity(shape: &Conv2dShape, index: usize) -> Option<f32> {
     }
 }
 
-/// What each output must be within [`SUBNORMAL_SLACK`]; `None` where a non-finite input belongs to it.
+/// What each output must be, give or take the bound of its sum and [`SUBNORMAL_SLACK`]: next to a subnormal a whole number may be rounded
+/// away from itself, at each step of a narrow accumulator. `None` where a non-finite input belongs to it.
 ///
 /// # Errors
-/// Those of [`conv2d::exact`].
-pub fn expected(shape: &Conv2dShape, operands: &Operands) -> Result<Vec<Option<i32>>, ReferenceError> {
+/// Those of [`conv2d::reference`].
+pub fn expected(shape: &Conv2dShape, operands: &Operands) -> Result<Vec<Option<Sum>>, ReferenceError> {
     let with_input = |of: &dyn Fn(f32) -> f32, weight: Vec<f32>, bias: Vec<f32>| Operands {
         input: operands.input.iter().map(|v| of(*v)).collect(),
         weight,
@@ -59,9 +60,9 @@ pub fn expected(shape: &Conv2dShape, operands: &Operands) -> Result<Vec<Option<i
         vec![1.0; shape.n_weight()],
         vec![0.0; operands.bias.len()],
     );
-    let values = conv2d::exact(shape, &finite)?;
+    let sums = conv2d::reference(shape, &finite)?;
     let n_reaching = conv2d::exact(shape, &reached)?;
-    Ok(values.into_iter().zip(n_reaching).map(|(value, n)| (n == 0).then_some(value)).collect())
+    Ok(sums.into_iter().zip(n_reaching).map(|(sum, n)| (n == 0).then_some(sum)).collect())
 }
 
 #[cfg(test)]
@@ -93,7 +94,7 @@ mod tests {
                 &Operands { input: made.input.iter().map(|v| if v.is_finite() { *v } else { 0.0 }).collect(), ..made },
             );
             for (value, sum) in of_all.iter().zip(sums.unwrap()) {
-                assert!(value.is_none_or(|v| (f64::from(v) - sum.value).abs() <= SUBNORMAL_SLACK));
+                assert!(value.is_none_or(|v| (v.value - sum.value).abs() <= SUBNORMAL_SLACK));
             }
         }
     }

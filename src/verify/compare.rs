@@ -10,7 +10,6 @@ use crate::ops::bound::Bound;
 use crate::ops::chain::Expected;
 use crate::ops::conv2d::{Sum, coordinates};
 use crate::ops::families::f16_neighbours;
-use crate::ops::specials::SUBNORMAL_SLACK;
 
 /// What a right output of a family is, for a kernel of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +20,8 @@ pub enum Expectation {
     EitherNeighbourF16,
     /// Past the range of f16: infinity or the largest finite value, of the right sign. Vulkan leaves the choice.
     OverflowF16,
-    /// Anything where a non-finite input belongs, else the exact integer, give or take subnormal inputs.
-    ExactWhereFinite,
+    /// Anything where a non-finite input belongs, else within the bound.
+    BoundWhereFinite,
     /// Within the error bound of the class.
     Bound,
 }
@@ -34,7 +33,7 @@ impl Expectation {
             (Family::I2 | Family::I3, Dtype::F32, Dtype::F32) => Expectation::Exact,
             (Family::I2, Dtype::F16, Dtype::F32) => Expectation::EitherNeighbourF16,
             (Family::I3, Dtype::F16, Dtype::F32) => Expectation::OverflowF16,
-            (Family::X, ..) => Expectation::ExactWhereFinite,
+            (Family::X, ..) => Expectation::BoundWhereFinite,
             (Family::I2 | Family::I3, _, Dtype::F16) | (Family::R, _, _) => Expectation::Bound,
         }
     }
@@ -173,19 +172,21 @@ impl Comparer {
         )
     }
 
-    /// Compares where an output is known: `None` passes whatever it holds.
-    pub fn exact_where_finite(self, got: &[f32], want: &[Option<i32>], dims: [usize; 4]) -> Comparison {
+    /// Compares where an output is known, each element against its own bound and `slack`; `None` passes whatever it holds.
+    pub fn where_known(
+        self,
+        got: &[f32],
+        want: &[Option<Sum>],
+        (bound, slack): (&Bound, f64),
+        dims: [usize; 4],
+    ) -> Comparison {
         self.compare(
             got,
             want.len(),
             dims,
             |i| i,
             |i, got| match want[i] {
-                Some(want) => {
-                    let want = f64::from(want);
-                    let is_good = (f64::from(got) - want).abs() <= SUBNORMAL_SLACK;
-                    Judged { want, bound: SUBNORMAL_SLACK, is_good, ratio: if is_good { 0.0 } else { f64::INFINITY } }
-                }
+                Some(sum) => judge(got, sum.value, bound.at(sum.value, sum.abs_sum) + slack),
                 None => Judged { want: 0.0, bound: 0.0, is_good: true, ratio: 0.0 },
             },
         )

@@ -125,7 +125,7 @@ fn value_fault(observation: &Observation<'_>, claim: Claim) -> Option<Verdict> {
         Expectation::Exact => observation.expected.map(|expected| expected == got),
         Expectation::EitherNeighbourF16
         | Expectation::OverflowF16
-        | Expectation::ExactWhereFinite
+        | Expectation::BoundWhereFinite
         | Expectation::Bound => None,
     };
     let values_agree = observation.comparison.as_ref().map(Comparison::is_good);

@@ -134,11 +134,12 @@ impl Judge {
             let bound = Bound::new(accumulate, storage, shape.n_terms(), shape.activation);
             return Ok(comparer.within_bound_at(values, &indices, &sums, &bound, dims));
         }
-        if expectation == Expectation::ExactWhereFinite {
+        if expectation == Expectation::BoundWhereFinite {
             let shape = Conv2dShape::of(case).map_err(|e| e.to_string())?;
             let operands = references.operands(case, *family, *set, self.seed, storage).map_err(|e| e.to_string())?;
             let expected = specials::expected(&shape, &operands).map_err(|e| e.to_string())?;
-            return Ok(comparer.exact_where_finite(values, &expected, dims));
+            let bound = Bound::new(accumulate, storage, shape.n_terms(), shape.activation);
+            return Ok(comparer.where_known(values, &expected, (&bound, specials::SUBNORMAL_SLACK), dims));
         }
         let exact = references.exact(case, *family, *set, self.seed)?;
         Ok(match expectation {
