@@ -29,7 +29,7 @@ const SURVIVORS: [(Weakening, &str); 12] = [
     (Weakening::SignedRelative, "negative_outputs_cut_off"),
     (Weakening::ConstantOperands, "whole_numbers_wrong_later"),
     (Weakening::OutputsKept, "padding_lanes_never_written"),
-    (Weakening::Without(Family::I1), "stride_ignored"),
+    (Weakening::Without(Family::I1), "input_index_of_16_bits"),
     (Weakening::Without(Family::I2), "sums_coarse_below_2_15"),
     (Weakening::Without(Family::I3), "sums_coarse_past_2_21"),
     (Weakening::Without(Family::I4), "small_terms_skipped"),
