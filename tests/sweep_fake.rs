@@ -452,6 +452,20 @@ fn a_journal_damaged_in_the_middle_resumes_before_it_and_says_what_is_lost() {
 }
 
 #[test]
+fn a_wall_time_too_short_for_any_result_says_so() {
+    let lab = Lab::new();
+    let options = Options { wall: Some(Duration::from_nanos(1)), ..lab.options(&script("")) };
+    let (outcome, log) = lab.run_with(&options, Log::default());
+    assert_eq!(outcome.ending, Ending::Wall);
+    // Its locks go with it.
+    drop(outcome);
+    assert!(log.notes.iter().any(|n| n.contains("no result came") && n.contains("longer --wall")), "{:?}", log.notes);
+    let options = Options { wall: Some(Duration::from_secs(60)), ..lab.options(&script("")) };
+    let (_, log) = lab.run_with(&options, Log::default());
+    assert!(!log.notes.iter().any(|n| n.contains("no result came")), "{:?}", log.notes);
+}
+
+#[test]
 fn out_of_time_keeps_what_is_there_and_says_so() {
     let lab = Lab::new();
     let slow = format!(r#"{QUIET}, "event_delay_ms": 5}}"#);

@@ -280,6 +280,16 @@ impl Bench {
         Ok(keys)
     }
 
+    /// How many of the first of these candidates have all of their pipelines, made or being made in the background.
+    pub fn n_begun(&self, context: &Context, candidates: &[usize]) -> Result<usize, Fatal> {
+        for (n, &candidate) in candidates.iter().enumerate() {
+            if !self.keys(context, candidate)?.iter().all(|key| context.pipelines.is_begun(key)) {
+                return Ok(n);
+            }
+        }
+        Ok(candidates.len())
+    }
+
     /// Makes the pipelines of these candidates, in parallel.
     pub fn prepare(&self, context: &mut Context, candidates: &[usize]) -> Result<(), Fatal> {
         let mut keys = Vec::new();
