@@ -98,6 +98,8 @@ fn right_chains_are_admitted_and_saved_without_a_table() {
     let table = lab.run(&["table"]);
     let said = String::from_utf8_lossy(&table.stderr);
     assert!(table.status.code() == Some(tilesmith::exit::INPUT) && !said.contains("unknown op"), "{said}");
+    let words = said.split_whitespace().filter(|w| *w != "│").collect::<Vec<_>>().join(" ");
+    assert!(words.contains("no table learns from chains"), "{said}");
     // Nothing is left to do.
     let again = lab.sweep(&["--resume"]);
     assert_eq!(again.status.code(), Some(0), "{}", String::from_utf8_lossy(&again.stderr));
