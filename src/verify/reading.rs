@@ -24,6 +24,8 @@ pub struct Observation<'a> {
     pub other: Option<u64>,
     /// Needed where no hash decides; where one does and differs, it places the fault.
     pub comparison: Option<Comparison>,
+    /// Whether the kernel has shared memory.
+    pub has_shared: bool,
     /// Why the probe could not have told right from wrong, if it could not.
     pub doubt: Option<String>,
 }
@@ -103,7 +105,8 @@ pub fn read(observations: &[Observation<'_>], claim: Claim, required: &[(Family,
 /// Everything that one run shows.
 fn faults(observation: &Observation<'_>, claim: Claim) -> Vec<Verdict> {
     let seen = &observation.inspection;
-    let mut faults: Vec<Verdict> = poison_fault(seen, observation.allocation).into_iter().collect();
+    let mut faults: Vec<Verdict> =
+        poison_fault(seen, observation.allocation, observation.has_shared).into_iter().collect();
     faults.extend(value_fault(observation, claim));
     faults.extend(padding_fault(seen, observation.allocation));
     if let Some(doubt) = &observation.doubt {
@@ -201,6 +204,7 @@ mod tests {
                 other: is_i1.then_some(other),
                 comparison: (!is_i1).then(|| comparison(true)),
                 doubt: None,
+                has_shared: false,
             }
         });
         runs.collect()
