@@ -171,7 +171,13 @@ fn refused(error: &clap::Error) -> ! {
 }
 
 fn check_project(project: &Path) -> Result<(), Failure> {
-    if !project.exists() || project.is_dir() {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    let is_folder = match std::fs::metadata(project) {
+        Ok(found) => found.is_dir(),
+        // What may not be looked at is no fault of the command line.
+        Err(e) => !matches!(e.kind(), NotFound | NotADirectory),
+    };
+    if is_folder {
         return Ok(());
     }
     let message = format!(
