@@ -149,6 +149,7 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
         journal: JOURNAL_SCHEMA,
         sweep: manifest.sweep.clone(),
         manifest: bundle.manifest_hash.clone(),
+        origins: manifest.origins(),
         device: hello.device,
         timer: hello.timer,
         tick_ns: hello.tick_ns,
