@@ -14,6 +14,8 @@ use crate::verify::Status;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
+/// Verdicts of a sitting before a rate is told: the first ones carry the making of operands and most of the compiling.
+const ENOUGH_VERDICTS: usize = 16;
 pub struct Progress {
     bar: Option<ProgressBar>,
     began: Instant,
@@ -71,6 +73,8 @@ impl Progress {
     fn eta(&self, state: &State) -> Option<Duration> {
         let (began, n_before, n_done, n_all) = match self.replays_began {
             _ if !state.chains.is_empty() => {
+        let is_verifying = self.replays_began.is_none() && state.chains.is_empty();
+        let n_enough = if is_verifying { ENOUGH_VERDICTS } else { 1 };
                 let (n_done, n_all) = state.chains.n_done();
                 (self.began, self.n_done_at_start, n_done, n_all)
             }
@@ -80,9 +84,13 @@ impl Progress {
             }
             None => (self.began, self.n_done_at_start, self.n_done, self.n_all),
         };
-        let n_here = n_done.saturating_sub(n_before);
-        if n_here == 0 || n_done >= n_all {
-            return None;
+        left(began.elapsed(), n_done.saturating_sub(n_before), n_all.saturating_sub(n_done), n_enough)
+    }
+
+    /// What a terminal has room for: the most telling first, and of the counts those that are bad news.
+    fn short_message(&self, state: &State) -> String {
+        if self.replays_began.is_some() || !state.chains.is_empty() {
+            return self.message(state);
         }
         Some(began.elapsed().mul_f64(((n_all - n_done) as f64 / n_here as f64).min(1e6)))
     }
@@ -150,6 +158,12 @@ impl Watch for Progress {
             header.device.name,
             header.device.driver_info,
             manifest.candidates.len(),
+/// How long the rest will take at the rate so far; `None` where too little is done to tell.
+fn left(elapsed: Duration, n_here: usize, n_left: usize, n_enough: usize) -> Option<Duration> {
+    let is_told = n_here >= n_enough.max(1) && n_left > 0;
+    is_told.then(|| elapsed.mul_f64((n_left as f64 / n_here as f64).min(1e6)))
+}
+
             manifest.variants.len(),
             manifest.cases.len() + manifest.chains.len(),
             header.timer
@@ -256,3 +270,13 @@ mod tests {
         assert_eq!(duration_s(7_260.0), "2h 01m");
     }
 }
+    #[test]
+    fn a_rate_is_told_once_enough_is_done() {
+        let told = |n_here, n_left, n_enough| left(Duration::from_secs(27), n_here, n_left, n_enough);
+        // The first of 37 waits for the operands and the compiling.
+        assert_eq!(told(1, 36, ENOUGH_VERDICTS), None);
+        assert_eq!(told(18, 18, ENOUGH_VERDICTS), Some(Duration::from_secs(27)));
+        assert_eq!(told(18, 0, ENOUGH_VERDICTS), None);
+        assert_eq!(told(0, 5, 1), None);
+    }
+
