@@ -98,10 +98,16 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         return bugs::run(common, args);
     }
     let bundle = bundle(common, args)?;
-    let stop = interruption::watch("stopping after what is in flight (once more to stop at once)")?;
+    let stop = watch_signals(common, args)?;
     let told = sweep(common, args, bundle, stop)?;
     print(&told.text(common.format)?)?;
     told.code()
+}
+
+pub(super) fn watch_signals(common: &Common, args: &Args) -> Result<Arc<AtomicBool>, Failure> {
+    let goes_on =
+        format!("stopped at once; what was measured is in the journal: `{}` goes on", resume_command(common, args));
+    interruption::watch("stopping after what is in flight (once more to stop at once)", goes_on)
 }
 
 /// What is left to say once a sweep is over and its results are saved.
