@@ -772,7 +772,8 @@ fn one_reproducer_shows_a_fault_that_no_axis_value_is_to_blame_for() {
 fn a_second_signal_ends_at_once_and_says_how_to_go_on() {
     use std::process::{Command, Stdio};
     let lab = Lab::new();
-    let mut command = command(&lab, r#"{"event_delay_ms": 3000}"#, &[]);
+    let slow = r#"{"event_delay_ms": 3000, "name": "Fake GPU with a name as long as drivers give them"}"#;
+    let mut command = command(&lab, slow, &[]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // The first event is the hello.
     for wait_ms in [4000, 300] {
