@@ -59,6 +59,13 @@ fn each_kind_of_fault_has_its_exit_code() {
     assert_eq!(code(&case("plain"), &["list", "--where", "tile.py == 1"]), Some(exit::USAGE));
     let empty = tempfile::tempdir().unwrap();
     assert_eq!(code(empty.path(), &["list"]), Some(exit::INPUT));
+    assert_eq!(code(&empty.path().join("nowhere"), &["list"]), Some(exit::USAGE));
+    // A sweep stops at what `check` finds, with its code.
+    let sweep = empty.path().join("s.yaml");
+    std::fs::write(&sweep, "schema: 1\nkernel: toy\ncases: [{c_in: 4, c_out: 4, h: 2, w: 2}]\n").unwrap();
+    let bundle = ["bundle", sweep.to_str().unwrap(), "-o", "unwritten"];
+    assert_eq!(code(&case("err_push_layout"), &bundle), Some(exit::FOUND));
+    assert_eq!(code(&case("err_glsl"), &bundle), Some(exit::INPUT));
 }
 
 #[test]

@@ -17,6 +17,9 @@ chains:
     - {kernel: conv2d_pw, c_out: 16}
     - {kernel: relu, activation: relu}
     - {kernel: conv2d_pw, c_out: 8, axes: {tile: 2x2x8}, local: [16, 4, 1]}
+  silu_pw:
+    - {kernel: silu, activation: silu}
+    - {kernel: conv2d_pw, c_out: 8}
 ";
 
 struct Lab(tempfile::TempDir);
@@ -76,7 +79,7 @@ fn right_chains_are_admitted_and_saved_without_a_table() {
     let lab = Lab::new(SWEEP, &[]);
     let (code, chains) = lab.chains();
     assert_eq!(code, Some(0), "{chains:?}");
-    assert_eq!(chains.len(), 2);
+    assert_eq!(chains.len(), 3);
     for chain in &chains {
         assert_eq!(chain["verdict"], "admitted", "{chain}");
         assert_eq!((chain["rounds"].as_u64(), chain["replays"].as_u64()), (Some(2), Some(80)), "{chain}");
@@ -88,13 +91,15 @@ fn right_chains_are_admitted_and_saved_without_a_table() {
     let devices = std::fs::read_dir(lab.0.path().join("results")).unwrap().map(|entry| entry.unwrap().path());
     let files: Vec<_> = devices.map(|folder| folder.join("chains.csv")).filter(|path| path.exists()).collect();
     let text = std::fs::read_to_string(&files[0]).unwrap();
-    assert_eq!(text.lines().count(), 3, "{text}");
+    assert_eq!(text.lines().count(), 4, "{text}");
     assert!(text.contains("conv2d_pw_f32_buf_f32") && text.contains(">silu_f32_1>"), "{text}");
     assert!(!lab.0.path().join("results/tables").exists());
     // Such results are none for a table, and no fault of the folder either.
     let table = lab.run(&["table"]);
     let said = String::from_utf8_lossy(&table.stderr);
     assert!(table.status.code() == Some(tilesmith::exit::INPUT) && !said.contains("unknown op"), "{said}");
+    let words = said.split_whitespace().filter(|w| *w != "│").collect::<Vec<_>>().join(" ");
+    assert!(words.contains("no table learns from chains"), "{said}");
     // Nothing is left to do.
     let again = lab.sweep(&["--resume"]);
     assert_eq!(again.status.code(), Some(0), "{}", String::from_utf8_lossy(&again.stderr));

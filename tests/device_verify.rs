@@ -15,6 +15,8 @@ use tilesmith::worker::protocol::{Event, Order, Verified};
 use tilesmith::worker::serve::{Engine, Outlet};
 use tilesmith::worker::session::Session;
 
+mod session_events;
+
 /// Small, ragged in everything, and one whose K both steps divide: what happens behind the last whole step shows on the
 /// first only, what happens in whole steps on both.
 const CASES: [&str; 2] = ["{c_in: 13, c_out: 27, h: 9, w: 7}", "{c_in: 48, c_out: 40, h: 5, w: 6}"];
@@ -175,6 +177,23 @@ fn compiled_pipelines_are_kept_and_nonsense_in_their_place_does_no_harm() {
     }
     assert!(verdicts[0].iter().all(|(_, verdict, _)| verdict.is_admitted()), "{verdicts:?}");
     assert!(verdicts.iter().all(|v| *v == verdicts[0]), "{verdicts:?}");
+}
+
+#[test]
+fn the_first_verdicts_do_not_wait_for_the_pipelines_of_all() {
+    let some = "given: [{storage: f32, act: buf, acc: f32}]\ncandidates: \"tile == '1x1x4'\"\n";
+    let planned = Planned::new(&sweep_text(LOCAL, some)).unwrap();
+    let mut session = planned.open().unwrap();
+    let candidates: Vec<usize> = (0..planned.bundle.manifest.candidates.len()).collect();
+    assert!(candidates.len() > 8, "{} candidates are too few to be divided", candidates.len());
+    let order = Order::Verify { case: 0, candidates: candidates.clone(), ahead: Vec::new() };
+    let events = session_events::ask(&mut session, &order);
+    let is_verdict = |e: &&Event| matches!(e, Event::Verified(_));
+    let is_preparing = |e: &&Event| matches!(e, Event::Begin { candidate: None, .. });
+    assert_eq!(events.iter().filter(is_verdict).count(), candidates.len());
+    let last = events.iter().rposition(|e| is_preparing(&e)).unwrap();
+    let n_before = events[..last].iter().filter(is_verdict).count();
+    assert!(n_before > 0, "all pipelines were made before the first verdict");
 }
 
 #[test]

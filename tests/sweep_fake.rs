@@ -452,6 +452,20 @@ fn a_journal_damaged_in_the_middle_resumes_before_it_and_says_what_is_lost() {
 }
 
 #[test]
+fn a_wall_time_too_short_for_any_result_says_so() {
+    let lab = Lab::new();
+    let options = Options { wall: Some(Duration::from_nanos(1)), ..lab.options(&script("")) };
+    let (outcome, log) = lab.run_with(&options, Log::default());
+    assert_eq!(outcome.ending, Ending::Wall);
+    // Its locks go with it.
+    drop(outcome);
+    assert!(log.notes.iter().any(|n| n.contains("no result came") && n.contains("longer --wall")), "{:?}", log.notes);
+    let options = Options { wall: Some(Duration::from_secs(60)), ..lab.options(&script("")) };
+    let (_, log) = lab.run_with(&options, Log::default());
+    assert!(!log.notes.iter().any(|n| n.contains("no result came")), "{:?}", log.notes);
+}
+
+#[test]
 fn out_of_time_keeps_what_is_there_and_says_so() {
     let lab = Lab::new();
     let slow = format!(r#"{QUIET}, "event_delay_ms": 5}}"#);
@@ -740,4 +754,38 @@ fn a_signal_ends_the_sweep_in_order() {
     assert_eq!(output.status.code(), Some(tilesmith::exit::INTERRUPTED));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("stopped by a signal") && text.contains("untested(not-reached)"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn one_reproducer_shows_a_fault_that_no_axis_value_is_to_blame_for() {
+    let lab = Lab::new();
+    let rules: Vec<String> = (0..N).map(|c| format!(r#"{{"candidate": {c}, "do": "reject"}}"#)).collect();
+    let output = tilesmith(&lab, &script(&rules.join(", ")), &["--reproducers", "reproducers"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let folders = std::fs::read_dir(lab.dir.path().join("reproducers")).unwrap().count();
+    assert!(folders == 1 && !text.contains("further faults"), "{folders}: {text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_signal_ends_at_once_and_says_how_to_go_on() {
+    use std::process::{Command, Stdio};
+    let lab = Lab::new();
+    let slow = r#"{"event_delay_ms": 3000, "name": "Fake GPU with a name as long as drivers give them"}"#;
+    let mut command = command(&lab, slow, &[]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The first event is the hello.
+    for wait_ms in [4000, 300] {
+        std::thread::sleep(Duration::from_millis(wait_ms));
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    }
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(tilesmith::exit::INTERRUPTED), "{said}");
+    assert!(
+        said.contains("stopped at once") && said.contains("`tilesmith sweep --bundle bundle --resume` goes on"),
+        "{said}"
+    );
+    assert!(said.lines().all(|line| !line.starts_with("sweep ") || line.len() <= 80), "the header is wrapped: {said}");
 }

@@ -232,6 +232,13 @@ fn the_program_says_how_it_ended() {
     let output = lab.command("").output().unwrap();
     assert_eq!(output.status.code(), Some(tilesmith::exit::OK), "{}", String::from_utf8_lossy(&output.stdout));
 
+    // What is wrong each time deviates nowhere, and is no pass.
+    let output = lab.command(r#"{"candidate": 0, "on": "verify", "do": "reject"}"#).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(tilesmith::exit::FOUND), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("always the same: not an intermittent fault"), "{text}");
+
     let crash = r#"{"candidate": 0, "on": "triage", "way": "fresh_sets", "do": "crash"}"#;
     let output = lab.command(crash).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

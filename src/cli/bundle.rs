@@ -7,27 +7,27 @@ use serde_json::json;
 use super::print;
 use super::sweep::{compile_note, compile_progress, plan_failure};
 use super::{Common, Failure, Format};
-use crate::exit;
 use crate::sweep::plan;
-use crate::sweep::portable;
+use crate::sweep::portable::{self, PortableError};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A sweep file, or the name of one in sweeps/.
     #[arg(value_name = "SWEEP")]
     sweep: PathBuf,
-    /// The folder to write.
+    /// The folder to write: new, empty, or an older bundle of the same sweep, which is replaced but for its results.
     #[arg(short = 'o', long = "out", value_name = "DIR")]
     out: PathBuf,
 }
 
 pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let project = plan::load_project(&common.project)?;
+    // Before the minutes of compiling.
+    let old = portable::occupant(&args.out).map_err(failure)?;
     let path = plan::find_file(&common.project, &args.sweep);
     let plan = plan::plan(&project, &path, &compile_progress()).map_err(plan_failure)?;
     compile_note(&plan);
-    let bundle = plan.save(&args.out).map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
-    let written = portable::complete(&bundle).map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
+    let (bundle, written) = portable::write(&args.out, old.as_ref(), plan).map_err(failure)?;
     let manifest = &bundle.manifest;
     if common.format == Format::Json {
         let document = json!({
@@ -52,4 +52,8 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         manifest.sweep,
         manifest.variants.len(),
     ))
+}
+
+fn failure(error: PortableError) -> Failure {
+    Failure::new(error.exit_code(), miette::miette!("{error}"))
 }

@@ -8,13 +8,14 @@ use super::Failure;
 use crate::exit;
 use crate::notice::notice;
 
-/// The flag that the first signal sets, saying `text`.
-pub(super) fn watch(text: &'static str) -> Result<Arc<AtomicBool>, Failure> {
+/// The flag that the first signal sets, saying `text`. The second one says `at_once`, such as how to go on.
+pub(super) fn watch(text: &'static str, at_once: String) -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let handler = move || {
         if flag.swap(true, Ordering::SeqCst) {
             // The second time: now. Journals hold whole lines all the same.
+            notice(format!("\n{at_once}"));
             std::process::exit(exit::INTERRUPTED);
         }
         notice(format!("\n{text}"));

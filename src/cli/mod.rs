@@ -87,7 +87,8 @@ pub enum Command {
     /// Replay a candidate that a sweep wrote down in several ways, to see what its fault depends on.
     ///
     /// Arms differ from the baseline in one thing each: barriers, memory, submissions, recording, descriptor sets, storage,
-    /// local size. They take turns by rounds. Exit codes: 0 no arm deviates, 1 one does, 6 the worker died or fell silent in
+    /// local size. They take turns by rounds. Exit codes: 0 no arm deviates, 1 one does, or the outputs
+    /// are wrong and always the same, 6 the worker died or fell silent in
     /// an arm, 7 this device cannot run the candidate, 130 stopped by Ctrl-C.
     Triage(triage::Args),
     /// Try shaders with planted faults: each must be found, and its healthy twin admitted.
@@ -170,7 +171,13 @@ fn refused(error: &clap::Error) -> ! {
 }
 
 fn check_project(project: &Path) -> Result<(), Failure> {
-    if !project.exists() || project.is_dir() {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    let is_folder = match std::fs::metadata(project) {
+        Ok(found) => found.is_dir(),
+        // What may not be looked at is no fault of the command line.
+        Err(e) => !matches!(e.kind(), NotFound | NotADirectory),
+    };
+    if is_folder {
         return Ok(());
     }
     let message = format!(

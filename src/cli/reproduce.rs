@@ -28,7 +28,7 @@ pub struct Args {
 
 pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let worker = WorkerProgram::find().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
-    let stop = interruption::watch("stopping (once more to stop at once)")?;
+    let stop = interruption::watch("stopping (once more to stop at once)", "stopped at once".to_owned())?;
     let journals =
         tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
     let options = Options {

@@ -38,7 +38,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let folder = args.folder.clone().unwrap_or_else(|| common.project.join("tests/specimens"));
     let all = specimens::load(&folder, args.filter.as_deref())
         .map_err(|e| Failure::new(load_code(&e), miette::miette!("{e}")))?;
-    let stop = interruption::watch("stopping (once more to stop at once)")?;
+    let stop = interruption::watch("stopping (once more to stop at once)", "stopped at once".to_owned())?;
     let mut trial = Trial::new(&common.project, worker, args.device.clone(), Arc::clone(&stop))
         .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?
         .with_device_locks(lock::folder_of_user());

@@ -98,10 +98,16 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         return bugs::run(common, args);
     }
     let bundle = bundle(common, args)?;
-    let stop = interruption::watch("stopping after what is in flight (once more to stop at once)")?;
+    let stop = watch_signals(common, args)?;
     let told = sweep(common, args, bundle, stop)?;
     print(&told.text(common.format)?)?;
     told.code()
+}
+
+pub(super) fn watch_signals(common: &Common, args: &Args) -> Result<Arc<AtomicBool>, Failure> {
+    let goes_on =
+        format!("stopped at once; what was measured is in the journal: `{}` goes on", resume_command(common, args));
+    interruption::watch("stopping after what is in flight (once more to stop at once)", goes_on)
 }
 
 /// What is left to say once a sweep is over and its results are saved.
@@ -195,7 +201,8 @@ fn sweep(common: &Common, args: &Args, mut bundle: Loaded, stop: Arc<AtomicBool>
         text += &explain::text(&summary.errors);
     }
     if let Ok(Some((folders, n_faults))) = &reproducers {
-        text += &reproducers_text(folders, *n_faults);
+        let n_bad_chains = summary.chains.iter().filter(|c| is_bad_verdict(&c.verdict)).count();
+        text += &reproducers_text(folders, *n_faults, n_bad_chains);
     }
     if let Ok(Some(known)) = &known {
         text += &bugs::text(known);
@@ -239,7 +246,18 @@ fn write_reproducers(outcome: &Outcome, bundle: &Loaded, dir: &Path) -> Result<(
         .map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}; the results are saved")))
 }
 
-fn reproducers_text(folders: &[PathBuf], n_faults: usize) -> String {
+fn is_bad_verdict(verdict: &str) -> bool {
+    verdict.starts_with("rejected") || verdict.starts_with("unstable")
+}
+
+fn reproducers_text(folders: &[PathBuf], n_faults: usize, n_bad_chains: usize) -> String {
+    if n_bad_chains > 0 {
+        let were = if n_bad_chains == 1 { "one was" } else { &format!("{n_bad_chains} were") };
+        return format!(
+            "\nno reproducers: chains have none, and {were} rejected or unstable; the row names the link, whose kernel can be\n  \
+             swept by itself\n"
+        );
+    }
     if folders.is_empty() {
         return "\nno reproducers: nothing was rejected or unstable\n".to_owned();
     }
@@ -379,5 +397,19 @@ pub(super) fn compile_progress() -> impl Fn(usize, usize) + Sync {
         {
             notice(format_args!("compiling: {done} of {all} variants"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_to_reproduce_is_told_from_chains_that_have_no_reproducers() {
+        assert!(reproducers_text(&[], 0, 0).contains("nothing was rejected"));
+        let chains = reproducers_text(&[], 0, 2);
+        assert!(chains.contains("2 were rejected or unstable") && !chains.contains("nothing"), "{chains}");
+        assert!(["rejected(bound)", "unstable(order)"].into_iter().all(is_bad_verdict));
+        assert!(!["admitted", "untested(not-reached)"].into_iter().any(is_bad_verdict));
     }
 }

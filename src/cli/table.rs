@@ -13,6 +13,7 @@ use crate::exit;
 use crate::matrix::local_name;
 use crate::notice::notice;
 use crate::ops;
+use crate::results::{CHAINS, Facts};
 use crate::table::closure;
 use crate::table::device_class::DeviceClassError;
 use crate::table::load::{self, LoadError, SweepResults};
@@ -50,11 +51,18 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         folders
     };
     let sweeps = load::sweeps(&folders).map_err(load_failure)?;
-    let kernels: BTreeSet<&str> = sweeps.iter().map(|s| s.facts.kernel.as_str()).collect();
     if sweeps.is_empty() {
         let path = args.results.first().map_or(common.project.join("results"), |p| common.resolve(p));
+        if has_chains(&folders) {
+            let message = format!(
+                "{}: there are results of chains only, and no table learns from chains; sweep the kernels by themselves",
+                path.display()
+            );
+            return Err(Failure::new(exit::INPUT, miette::miette!("{message}")));
+        }
         return Err(load_failure(LoadError::Empty { path }));
     }
+    let kernels: BTreeSet<&str> = sweeps.iter().map(|s| s.facts.kernel.as_str()).collect();
     if let Some(kernel) = args.kernel.as_deref().filter(|k| !kernels.contains(k)) {
         let known = kernels.into_iter().collect::<Vec<_>>().join(", ");
         let message = format!("no results of kernel {kernel} (there are results of: {known})");
@@ -92,6 +100,15 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     } else {
         exit::OK
     })
+}
+
+/// Whether any results are of chains. What cannot be read was told before.
+fn has_chains(folders: &[PathBuf]) -> bool {
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let mut paths = entries.map(|entry| entry.path());
+    let is_facts =
+        |path: &Path| path.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.ends_with(".variants.json"));
+    paths.any(|path| is_facts(&path) && Facts::load(&path).is_ok_and(|facts| facts.kernel == CHAINS))
 }
 
 /// A table, and the files that were written, or with `--check` those that are not up to date.

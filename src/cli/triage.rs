@@ -53,7 +53,10 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         return Err(Failure::new(exit::USAGE, miette::miette!("{message}")));
     }
     let worker = WorkerProgram::find().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("{e}")))?;
-    let stop = interruption::watch("stopping after the arm in work (once more to stop at once)")?;
+    let stop = interruption::watch(
+        "stopping after the arm in work (once more to stop at once)",
+        "stopped at once".to_owned(),
+    )?;
     let place =
         tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
     let options = Options {
@@ -89,7 +92,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     Ok(match &triage.end {
         End::Interrupted => exit::INTERRUPTED,
         _ if triage.is_any_lost() => exit::DEVICE_FAILED,
-        _ if triage.is_any_deviating() => exit::FOUND,
+        _ if triage.is_any_deviating() || triage.is_wrong() => exit::FOUND,
         _ => exit::OK,
     })
 }

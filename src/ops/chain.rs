@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::bound::Bound;
 use super::case::{Activation, CaseError, Conv2dShape, Op};
 use super::conv2d::{self, ReferenceError};
-use super::families::operands;
+use super::families::{calm_input, operands};
 use super::{Case, Family, OperandSet, Operands};
 use crate::matrix::Dtype;
 
@@ -30,9 +30,11 @@ pub enum ChainError {
     TooShort(usize),
     #[error("link {at} ({case}) takes {needed:?}, but link {before} gives {given:?} (batch, channels, rows, columns)")]
     Mismatch { at: usize, before: usize, case: String, needed: [usize; 4], given: [usize; 4] },
-    #[error("link {at} ({case}) has a signal that carries no information: its outputs have a spread of {spread:.3e}")]
+    #[error("link {at} ({case}) has a signal that carries no information: its outputs have a spread of {spread:.3e} (allowed: {} \
+         to {}); a convolution before it brings the spread back to one, as its weights are scaled to what reaches it", SPREAD.start(), SPREAD.end())]
     Collapsed { at: usize, case: String, spread: f64 },
-    #[error("link {at} ({case}) is mostly zero: {n_zero} of {n_output} outputs")]
+    #[error("link {at} ({case}) is mostly zero: {n_zero} of {n_output} outputs (allowed: {:.0} %); a convolution before it mixes \
+         zeros with other values", 100.0 * MAX_ZERO_SHARE)]
     Zero { at: usize, case: String, n_zero: usize, n_output: usize },
 }
 
@@ -94,6 +96,9 @@ pub fn links(
         // Links of one shape must not share their weights.
         let mut own = operands(&case.without_activation(), Family::R, set, seed.wrapping_add(i as u64), storage)?;
         let mut errors = Vec::new();
+        if i == 0 && shape.op == Op::Elementwise {
+            own.input = calm_input(&shape, set, seed, storage);
+        }
         if let Some(before) = links.last() {
             own.input = before.expected.iter().map(|e| e.value as f32).collect();
             // The reference is kept in f32 between links; what that costs is counted as an error of the input.
@@ -234,6 +239,31 @@ mod tests {
         let links = links(&cases, &vec![Dtype::F32; cases.len()], OperandSet::B, 7, Dtype::F32).unwrap();
         let spread = rms(links.last().unwrap().expected.iter().map(|e| e.value));
         assert!((0.3..=3.0).contains(&spread), "{spread}");
+    }
+
+    #[test]
+    fn a_chain_may_begin_with_an_activation() {
+        for activation in [1, 4] {
+            let first =
+                Case::from_pairs("elementwise", &[("c", 24), ("h", 9), ("w", 7), ("activation", activation)]).unwrap();
+            for storage in [Dtype::F32, Dtype::F16] {
+                let links = links(&[&first, &conv(24, 10, 1)], &[Dtype::F32; 2], OperandSet::A, 3, storage).unwrap();
+                let input = rms(links[0].operands.input.iter().map(|v| f64::from(*v)));
+                assert!((0.8..1.2).contains(&input), "{storage:?}: {input}");
+                let again = super::links(&[&first, &conv(24, 10, 1)], &[Dtype::F32; 2], OperandSet::B, 3, storage);
+                assert_ne!(again.unwrap()[0].operands.input, links[0].operands.input);
+            }
+        }
+    }
+
+    #[test]
+    fn a_signal_that_says_nothing_is_told_with_the_limits_and_what_to_do() {
+        let expected = |value| vec![Expected { value, bound: 0.0 }; 8];
+        let said = |value| check_signal(2, &silu(24), &expected(value)).unwrap_err().to_string();
+        assert!(
+            said(100.0).contains("1.000e2 (allowed: 0.1 to 10)") && said(100.0).contains("a convolution before it")
+        );
+        assert!(said(0.0).contains("8 of 8 outputs (allowed: 70 %)"), "{}", said(0.0));
     }
 
     #[test]

@@ -5,8 +5,9 @@
 use serde::Serialize;
 
 use super::sibling::Relation;
-use super::triage::{ArmCounts, Difference};
+use super::triage::{ArmCounts, Difference, is_bad};
 use crate::stats::counts::{fisher, holm, upper_share_of_none};
+use crate::verify::Verdict;
 use crate::worker::protocol::Way;
 
 /// Two-sided.
@@ -68,8 +69,8 @@ fn fewest_told(n: [u64; 2], n_tests: usize) -> Option<u64> {
     (1..=n[0]).find(|hits| fisher([*hits, 0], n) * n_tests as f64 <= LEVEL)
 }
 
-/// Reads the counts; the first arm is the baseline.
-pub fn read(arms: &[ArmCounts]) -> Diagnosis {
+/// Reads the counts; the first arm is the baseline. `verdict` is what verification says where nothing deviated.
+pub fn read(arms: &[ArmCounts], verdict: Option<&Verdict>) -> Diagnosis {
     let Some((baseline, others)) = arms.split_first() else {
         return Diagnosis { comparisons: Vec::new(), sentence: "nothing was replayed".to_owned() };
     };
@@ -97,11 +98,20 @@ pub fn read(arms: &[ArmCounts]) -> Diagnosis {
             Comparison { arm: a.arm.name.clone(), beside, p }
         })
         .collect();
-    let sentence = sentence(baseline, others, &comparisons, tested.len());
+    let sentence = sentence(baseline, others, &comparisons, tested.len(), verdict);
     Diagnosis { comparisons, sentence }
 }
 
-fn sentence(baseline: &ArmCounts, others: &[ArmCounts], comparisons: &[Comparison], n_tests: usize) -> String {
+/// Of a fault that is there each time.
+const NOT_INTERMITTENT: &str = "wrong and always the same: not an intermittent fault (`tilesmith reproduce` shows it)";
+
+fn sentence(
+    baseline: &ArmCounts,
+    others: &[ArmCounts],
+    comparisons: &[Comparison],
+    n_tests: usize,
+    verdict: Option<&Verdict>,
+) -> String {
     if baseline.replays == 0 {
         return "the candidate as recorded was not replayed, so nothing can be said".to_owned();
     }
@@ -116,6 +126,12 @@ fn sentence(baseline: &ArmCounts, others: &[ArmCounts], comparisons: &[Compariso
     let n_deviating: u32 = others.iter().map(|a| a.deviating).sum();
     if baseline.deviating == 0 && n_deviating == 0 {
         let least = others.iter().map(|a| a.replays).filter(|n| *n > 0).fold(baseline.replays, u32::min);
+        if let Some(wrong) = verdict.filter(|verdict| is_bad(verdict.status)) {
+            return format!(
+                "no arm deviates in {least} replays of each, and yet outputs are {NOT_INTERMITTENT}: {}",
+                wrong.detail
+            );
+        }
         let bound = 100.0 * upper_share_of_none(u64::from(least));
         return format!("no arm deviates: in {least} replays of each, p < {bound:.2} % at 95 % in this power state");
     }
@@ -135,6 +151,10 @@ fn sentence(baseline: &ArmCounts, others: &[ArmCounts], comparisons: &[Compariso
     }
     if !parts.is_empty() {
         return parts.join("; ");
+    }
+    let is_steadily_wrong = |a: &ArmCounts| a.deviating == a.replays && a.distinct == 1;
+    if is_steadily_wrong(baseline) && others.iter().all(|a| a.replays == 0 || is_steadily_wrong(a)) {
+        return format!("the outputs of all replays of all arms are {NOT_INTERMITTENT}");
     }
     let n = u64::from(baseline.replays);
     let enough = fewest_told([n, n], n_tests)
@@ -165,8 +185,13 @@ fn only_the_local_size(others: &[ArmCounts], comparisons: &[Comparison]) -> Opti
 mod tests {
     use super::super::triage::Arm;
     use super::*;
+    use crate::verify::{Kind, Status};
 
     const LOCAL: Relation = Relation::Local { local: [4, 16, 1] };
+
+    fn read(arms: &[ArmCounts]) -> Diagnosis {
+        super::read(arms, None)
+    }
 
     fn arm(difference: Difference, deviating: u32, replays: u32) -> ArmCounts {
         let name = match &difference {
@@ -244,5 +269,18 @@ mod tests {
     fn none_in_any_arm_leaves_a_bound() {
         let read = read(&[baseline(0), way(Way::FullBarriers, 0)]);
         assert_eq!(read.sentence, "no arm deviates: in 960 replays of each, p < 0.31 % at 95 % in this power state");
+    }
+
+    #[test]
+    fn a_fault_that_is_always_there_is_told_from_one_that_comes_and_goes() {
+        let steady = read(&[baseline(960), way(Way::FullBarriers, 960)]);
+        assert!(steady.sentence.contains("always the same: not an intermittent fault"), "{}", steady.sentence);
+        let often = read(&[baseline(960), way(Way::FullBarriers, 959)]);
+        assert!(!often.sentence.contains("intermittent"), "{}", often.sentence);
+        let none = [baseline(0), way(Way::FullBarriers, 0)];
+        let sentence = |verdict| super::read(&none, Some(&verdict)).sentence;
+        let wrong = sentence(Verdict::new(Status::Rejected, Kind::Bound, "error 7 times its bound"));
+        assert!(wrong.contains("not an intermittent fault") && wrong.ends_with("error 7 times its bound"), "{wrong}");
+        assert!(sentence(Verdict::admitted()).contains("p < 0.31 %"));
     }
 }

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::gpu::Capabilities;
@@ -23,6 +24,9 @@ pub struct Header {
     pub sweep: String,
     /// Hash of the bundle's manifest.
     pub manifest: String,
+    /// What the manifest was made from, in words; empty in journals from before it was written.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub origins: IndexMap<String, String>,
     pub device: Capabilities,
     pub timer: String,
     pub tick_ns: f64,
@@ -206,6 +210,11 @@ pub enum JournalError {
         "{path}: cannot resume: the journal belongs to {what} {journal}, this sweep has {here} (start anew without --resume)"
     )]
     Mismatch { path: PathBuf, what: &'static str, journal: String, here: String },
+    #[error(
+        "{path}: cannot resume: since that run {changed} (manifest {journal}, here {here}); undo that to go on, or start anew \
+         without --resume, which keeps this journal beside"
+    )]
+    Changed { path: PathBuf, changed: String, journal: String, here: String },
 }
 
 /// A line in the middle of a journal that says nothing.
@@ -359,17 +368,34 @@ impl Header {
             return Err(JournalError::Schema { path: path.to_path_buf(), found: self.journal });
         }
         let device = |d: &Capabilities| format!("{} ({}, driver version {})", d.name, d.driver_name, d.driver_version);
-        let pairs = [
-            ("sweep", self.sweep.clone(), here.sweep.clone()),
-            ("manifest", self.manifest.clone(), here.manifest.clone()),
-            ("device", device(&self.device), device(&here.device)),
-        ];
+        let pairs =
+            [("sweep", self.sweep.clone(), here.sweep.clone()), ("device", device(&self.device), device(&here.device))];
         for (what, journal, here) in pairs {
             if journal != here {
                 return Err(JournalError::Mismatch { path: path.to_path_buf(), what, journal, here });
             }
         }
+        if self.manifest != here.manifest {
+            let (path, changed) = (path.to_path_buf(), self.changed(here));
+            let (journal, here) = (self.manifest.clone(), here.manifest.clone());
+            return Err(JournalError::Changed { path, changed, journal, here });
+        }
         Ok(())
+    }
+
+    /// `variants.yaml or a template changed`
+    fn changed(&self, here: &Header) -> String {
+        let differs = |what: &&String| self.origins.get(*what) != here.origins.get(*what);
+        let changed: Vec<&str> = here.origins.keys().filter(differs).map(String::as_str).collect();
+        match (self.origins.is_empty(), changed.as_slice()) {
+            (true, _) => {
+                "its sweep file, variants.yaml, a template, the compiler or tilesmith changed: the journal does not \
+                          say which"
+                    .to_owned()
+            }
+            (false, []) => "the plan changed in something that the journal does not name".to_owned(),
+            (false, changed) => format!("{} changed", changed.join(", ")),
+        }
     }
 }
 
@@ -384,6 +410,9 @@ mod tests {
             journal: JOURNAL_SCHEMA,
             sweep: "quick".into(),
             manifest: "0123456789abcdef".into(),
+            origins: [("the compiler", "1"), ("the rules (sweep file)", "2")]
+                .map(|(what, value)| (what.to_owned(), value.to_owned()))
+                .into(),
             device: script.capabilities(),
             timer: "timestamp".into(),
             tick_ns: 1.0,
@@ -448,6 +477,17 @@ mod tests {
         let other = Header { manifest: "fedcba9876543210".into(), ..header() };
         let message = Journal::resume(&path, &other, |_| ()).unwrap_err().to_string();
         assert!(message.contains("0123456789abcdef") && message.contains("fedcba9876543210"), "{message}");
+        assert!(message.contains("in something that the journal does not name"), "{message}");
+        let mut rules = other.clone();
+        rules.origins.insert("the rules (sweep file)".into(), "3".into());
+        let message = Journal::resume(&path, &rules, |_| ()).unwrap_err().to_string();
+        assert!(message.contains("since that run the rules (sweep file) changed"), "{message}");
+        assert!(message.contains("without --resume"), "{message}");
+        let old = Header { origins: IndexMap::new(), ..header() };
+        let old_path = dir.path().join("old.jsonl");
+        Journal::create(&old_path, &old, false).unwrap();
+        let message = Journal::resume(&old_path, &rules, |_| ()).unwrap_err().to_string();
+        assert!(message.contains("does not say which"), "{message}");
         let mut other = header();
         other.device.name = "Other GPU".into();
         let message = Journal::resume(&path, &other, |_| ()).unwrap_err().to_string();

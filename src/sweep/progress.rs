@@ -9,10 +9,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::journal::{Entry, Header};
 use super::session::{Watch, describe_candidate};
 use super::state::{State, Step};
+use super::summary::wrap;
 use crate::notice::notice;
 use crate::verify::Status;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
+/// Verdicts of a sitting before a rate is told: the first ones carry the making of operands and most of the compiling.
+const ENOUGH_VERDICTS: usize = 16;
 
 pub struct Progress {
     bar: Option<ProgressBar>,
@@ -32,7 +35,8 @@ impl Progress {
     pub fn new() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(0);
-            let template = "{bar:24} {percent:>3}% {msg}";
+            // What does not fit the terminal is cut off: a line that wraps is drawn again and again.
+            let template = "{bar:12} {percent:>3}% {wide_msg}";
             bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
@@ -69,6 +73,8 @@ impl Progress {
     /// From what was done in this sitting: candidates verified, with which timing takes its share of each case along, or
     /// replays of finalists.
     fn eta(&self, state: &State) -> Option<Duration> {
+        let is_verifying = self.replays_began.is_none() && state.chains.is_empty();
+        let n_enough = if is_verifying { ENOUGH_VERDICTS } else { 1 };
         let (began, n_before, n_done, n_all) = match self.replays_began {
             _ if !state.chains.is_empty() => {
                 let (n_done, n_all) = state.chains.n_done();
@@ -80,11 +86,29 @@ impl Progress {
             }
             None => (self.began, self.n_done_at_start, self.n_done, self.n_all),
         };
-        let n_here = n_done.saturating_sub(n_before);
-        if n_here == 0 || n_done >= n_all {
-            return None;
+        left(began.elapsed(), n_done.saturating_sub(n_before), n_all.saturating_sub(n_done), n_enough)
+    }
+
+    /// What a terminal has room for: the most telling first, and of the counts those that are bad news.
+    fn short_message(&self, state: &State) -> String {
+        if self.replays_began.is_some() || !state.chains.is_empty() {
+            return self.message(state);
         }
-        Some(began.elapsed().mul_f64(((n_all - n_done) as f64 / n_here as f64).min(1e6)))
+        let n_cases = state.records.n_cases();
+        let mut text = format!("{}/{} verified", self.n_done, self.n_all);
+        if let Some(eta) = self.eta(state) {
+            text += &format!(", about {} left", duration_s(eta.as_secs_f64()));
+        }
+        if n_cases > 1 {
+            text += &format!(", case {}/{n_cases}", (state.current_case() + 1).min(n_cases));
+        }
+        for (n, what) in [(self.counts[1], "rejected"), (self.counts[2], "unstable")] {
+            if n > 0 {
+                text += &format!(", {n} {what}");
+            }
+        }
+        let best = self.best.map(|(ns, _)| format!(", best {}", duration_ns(ns))).unwrap_or_default();
+        text + &format!(", {}{best}", self.phase)
     }
 
     fn message(&self, state: &State) -> String {
@@ -115,7 +139,6 @@ impl Progress {
     }
 
     fn show(&mut self, state: &State) {
-        let message = self.message(state);
         if let Some(bar) = &self.bar {
             let (n_done, n_all) = if !state.chains.is_empty() {
                 state.chains.n_done()
@@ -126,12 +149,19 @@ impl Progress {
             };
             bar.set_length(n_all as u64);
             bar.set_position(n_done as u64);
-            bar.set_message(message);
+            bar.set_message(self.short_message(state));
         } else if self.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY) {
+            let message = self.message(state);
             notice(format_args!("[{}] {message}", duration_s(self.began.elapsed().as_secs_f64())));
             self.last_line = Some(Instant::now());
         }
     }
+}
+
+/// How long the rest will take at the rate so far; `None` where too little is done to tell.
+fn left(elapsed: Duration, n_here: usize, n_left: usize, n_enough: usize) -> Option<Duration> {
+    let is_told = n_here >= n_enough.max(1) && n_left > 0;
+    is_told.then(|| elapsed.mul_f64((n_left as f64 / n_here as f64).min(1e6)))
 }
 
 impl Default for Progress {
@@ -143,7 +173,7 @@ impl Default for Progress {
 impl Watch for Progress {
     fn began(&mut self, header: &Header, state: &State) {
         let manifest = &state.manifest;
-        self.note(&format!(
+        let head = format!(
             "sweep {} of {} on {} ({}): {} candidates of {} variants, {} cases, timer {}",
             manifest.sweep,
             manifest.kernel,
@@ -153,7 +183,8 @@ impl Watch for Progress {
             manifest.variants.len(),
             manifest.cases.len() + manifest.chains.len(),
             header.timer
-        ));
+        );
+        self.note(wrap("", &head, "  ").trim_end());
         (self.n_done, self.n_all) = if state.chains.is_empty() { state.n_verified() } else { state.chains.n_done() };
         self.n_done_at_start = self.n_done;
         self.began = Instant::now();
@@ -245,6 +276,16 @@ pub fn duration_s(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rate_is_told_once_enough_is_done() {
+        let told = |n_here, n_left, n_enough| left(Duration::from_secs(27), n_here, n_left, n_enough);
+        // The first of 37 waits for the operands and the compiling.
+        assert_eq!(told(1, 36, ENOUGH_VERDICTS), None);
+        assert_eq!(told(18, 18, ENOUGH_VERDICTS), Some(Duration::from_secs(27)));
+        assert_eq!(told(18, 0, ENOUGH_VERDICTS), None);
+        assert_eq!(told(0, 5, 1), None);
+    }
 
     #[test]
     fn durations_read_well() {

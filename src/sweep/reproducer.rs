@@ -176,7 +176,8 @@ pub(super) fn write_yaml<T: Serialize>(path: &Path, value: &T) -> Result<(), Rep
     write(path, text.as_bytes())
 }
 
-/// The first candidate of each fault of a sweep: one of each kind and culprit, in the order of cases.
+/// The first candidate of each fault of a sweep: one of each kind and culprit, in the order of cases; one of each kind
+/// where no axis value is to blame, since then the kernel is.
 fn faults(state: &State) -> Vec<(usize, usize, Option<String>)> {
     let mut known = HashSet::new();
     let mut found = Vec::new();
@@ -195,8 +196,7 @@ fn faults(state: &State) -> Vec<(usize, usize, Option<String>)> {
             for &candidate in members.iter().filter(is_bad) {
                 let candidate = candidate as usize;
                 let culprit = culprits.get(&candidate).cloned();
-                let what = culprit.clone().unwrap_or_else(|| candidate_name(&state.manifest, candidate));
-                if known.insert((state.records.get(case, candidate).kind, what)) {
+                if known.insert((state.records.get(case, candidate).kind, culprit.clone())) {
                     found.push((case, candidate, culprit));
                 }
             }

@@ -149,6 +149,7 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
         journal: JOURNAL_SCHEMA,
         sweep: manifest.sweep.clone(),
         manifest: bundle.manifest_hash.clone(),
+        origins: manifest.origins(),
         device: hello.device,
         timer: hello.timer,
         tick_ns: hello.tick_ns,
@@ -173,12 +174,20 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
         deadline: options.wall.or(manifest.rules.wall_s.map(Duration::from_secs_f64)).map(|wall| began + wall),
         last_case: None,
         slowest: Duration::ZERO,
+        has_result: false,
     };
     let since_epoch = started.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     session.record(Entry::Started(since_epoch))?;
     session.watch.began(&header, &session.state);
     let ending = session.run()?;
     let wall = began.elapsed();
+    if ending == Ending::Wall && !session.has_result {
+        session.watch.note(&format!(
+            "no result came within this run's wall time: starting and making the operands of the first case took the {:.0} s \
+             that there were; --resume goes on only with a longer --wall",
+            wall.as_secs_f64()
+        ));
+    }
     session.record(Entry::Ended(wall.as_secs_f64()))?;
     if let Some(worker) = session.worker.take() {
         worker.quit();
@@ -317,6 +326,8 @@ struct Session<'a> {
     last_case: Option<usize>,
     /// Longest wait for a verdict of this case so far: a loaded machine is slow with everyone, and that is no hang.
     slowest: Duration,
+    /// Whether anything came of this sitting.
+    has_result: bool,
 }
 
 /// What a worker was asked for when it died.
@@ -529,6 +540,7 @@ impl Session<'_> {
             in_flight = None;
             is_first = false;
             n_results += 1;
+            self.has_result = true;
             if let Some(ending) = self.stop_reason() {
                 // What the worker has begun is not in the journal and runs again. A GPU's is asked to end all the same, as it
                 // has compiled pipelines to keep; a CPU's would go on for too long.

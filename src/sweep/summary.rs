@@ -337,7 +337,7 @@ fn percent(share: f64) -> String {
 }
 
 /// Breaks at spaces; the first line begins with `first`, later ones with `indent`.
-fn wrap(first: &str, text: &str, indent: &str) -> String {
+pub(super) fn wrap(first: &str, text: &str, indent: &str) -> String {
     let mut out = first.to_owned();
     let mut column = first.chars().count();
     let mut is_start = true;

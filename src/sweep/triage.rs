@@ -19,6 +19,7 @@ use crate::codegen::Reflection;
 use crate::matrix::local_name;
 use crate::results::device_folder;
 use crate::verify::replays::most_frequent_of;
+use crate::verify::{Status, Verdict};
 use crate::worker::bundle::{Bundle, BundleError, Candidate, Manifest};
 use crate::worker::protocol::{Event, Order, OutputCount, Triaged, Way};
 
@@ -137,6 +138,9 @@ pub struct Triage {
     pub arms: Vec<ArmCounts>,
     pub diagnosis: Diagnosis,
     pub end: End,
+    /// Where nothing deviated: what verification says here, as outputs that are always the same may be wrong all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
 }
 
 impl Triage {
@@ -147,6 +151,15 @@ impl Triage {
     pub fn is_any_deviating(&self) -> bool {
         self.arms.iter().any(|arm| arm.deviating > 0)
     }
+
+    /// Wrong here, though no output varied.
+    pub fn is_wrong(&self) -> bool {
+        self.verdict.as_ref().is_some_and(|verdict| is_bad(verdict.status))
+    }
+}
+
+pub(super) fn is_bad(status: Status) -> bool {
+    matches!(status, Status::Rejected | Status::Unstable)
 }
 
 /// Follows triage.
@@ -274,10 +287,12 @@ pub fn run(
         slowest: Duration::ZERO,
     };
     let end = bed.rounds(effort, watch)?;
+    let replayed = count(&bed.tallies);
+    let is_steady = end == End::Complete && replayed.iter().all(|arm| arm.deviating == 0 && !arm.is_lost);
+    let verdict = if is_steady { bed.verdict(candidate) } else { None };
     if let Some(worker) = bed.worker.take() {
         worker.quit();
     }
-    let counts = count(bed.tallies);
     Ok(Triage {
         candidate: name_of(manifest, candidate),
         case: manifest.cases[case].case.id.clone(),
@@ -285,9 +300,10 @@ pub fn run(
         driver: format!("{} {}", device.driver_name, device.driver_info).trim().to_owned(),
         device_folder: device_folder(&device),
         rounds: effort.rounds,
-        diagnosis: diagnosis::read(&counts),
-        arms: counts,
+        diagnosis: diagnosis::read(&replayed, verdict.as_ref()),
+        arms: replayed,
         end,
+        verdict,
     })
 }
 
@@ -366,14 +382,41 @@ impl Bed<'_> {
     fn order(&mut self, at: usize, replays: u32) -> Heeded {
         let is_first = self.begun.insert(at);
         let Tally { arm: Arm { candidate, way, .. }, .. } = self.tallies[at];
-        let order = Order::Triage { case: self.case, candidate, way, replays };
-        let Some(worker) = self.worker.as_mut() else { return Heeded::Lost("there is none".to_owned()) };
-        if !worker.send(&order) {
-            return Heeded::Lost(match worker.hear(Duration::ZERO) {
+        let events = match self.ask(&Order::Triage { case: self.case, candidate, way, replays }, is_first) {
+            Ok(events) => events,
+            Err(how) => return Heeded::Lost(how),
+        };
+        for event in events {
+            match event {
+                Event::Triaged(triaged) if (triaged.candidate, triaged.way) == (candidate, way) => {
+                    self.tallies[at].add(triaged);
+                }
+                other => return Heeded::Lost(format!("it answered something that was not asked: {other:?}")),
+            }
+        }
+        Heeded::Done
+    }
+
+    /// What verification says of the candidate; `None` where no worker says so.
+    fn verdict(&mut self, candidate: usize) -> Option<Verdict> {
+        let order = Order::Verify { case: self.case, candidates: vec![candidate], ahead: Vec::new() };
+        let events = self.ask(&order, true).ok()?;
+        events.into_iter().find_map(|event| match event {
+            Event::Verified(verified) if verified.candidate == candidate => Some(verified.verdict),
+            _ => None,
+        })
+    }
+
+    /// What an order brings, but for its beginnings and its end; or how the worker was lost.
+    fn ask(&mut self, order: &Order, is_first: bool) -> Result<Vec<Event>, String> {
+        let Some(worker) = self.worker.as_mut() else { return Err("there is none".to_owned()) };
+        if !worker.send(order) {
+            return Err(match worker.hear(Duration::ZERO) {
                 Heard::Gone(how) => how,
                 _ => "it does not listen any more".to_owned(),
             });
         }
+        let mut events = Vec::new();
         loop {
             let mut patience = self.options.patience.for_event(is_first, 0.0);
             if self.options.patience.factor > 0.0 {
@@ -382,18 +425,15 @@ impl Bed<'_> {
             let asked_at = std::time::Instant::now();
             let event = match worker.hear(patience) {
                 Heard::Event(event) => event,
-                Heard::Silence => return Heeded::Lost(format!("no event for {:.0} s", patience.as_secs_f64())),
-                Heard::Gone(how) => return Heeded::Lost(how),
+                Heard::Silence => return Err(format!("no event for {:.0} s", patience.as_secs_f64())),
+                Heard::Gone(how) => return Err(how),
             };
             self.slowest = self.slowest.max(asked_at.elapsed());
             match event {
                 Event::Begin { .. } => {}
-                Event::Triaged(triaged) if (triaged.candidate, triaged.way) == (candidate, way) => {
-                    self.tallies[at].add(triaged);
-                }
-                Event::Done { .. } => return Heeded::Done,
-                Event::Fatal { message, .. } => return Heeded::Lost(message),
-                other => return Heeded::Lost(format!("it answered something that was not asked: {other:?}")),
+                Event::Done { .. } => return Ok(events),
+                Event::Fatal { message, .. } => return Err(message),
+                other => events.push(other),
             }
         }
     }
@@ -413,9 +453,9 @@ impl Tally {
 }
 
 /// Arms of one candidate must agree on random data; those of its siblings may sum in another order.
-fn count(tallies: Vec<Tally>) -> Vec<ArmCounts> {
+fn count(tallies: &[Tally]) -> Vec<ArmCounts> {
     let mut of_candidate: BTreeMap<(usize, String), BTreeMap<String, u32>> = BTreeMap::new();
-    for tally in &tallies {
+    for tally in tallies {
         for ((operands, hash, is_right), n) in &tally.outputs {
             if is_right.is_none() {
                 let outputs = of_candidate.entry((tally.arm.candidate, operands.clone())).or_default();
@@ -426,7 +466,7 @@ fn count(tallies: Vec<Tally>) -> Vec<ArmCounts> {
     let usual = |candidate: usize, operands: &str| {
         of_candidate.get(&(candidate, operands.to_owned())).and_then(most_frequent_of)
     };
-    let one = |tally: Tally| {
+    let one = |tally: &Tally| {
         let candidate = tally.arm.candidate;
         let mut distinct: BTreeMap<&str, HashSet<&str>> = BTreeMap::new();
         let (mut replays, mut deviating) = (0, 0);
@@ -438,9 +478,10 @@ fn count(tallies: Vec<Tally>) -> Vec<ArmCounts> {
         }
         let distinct = distinct.values().map(HashSet::len).max().unwrap_or(0) as u32;
         let Tally { arm, clock_mhz, obstacle, is_lost, .. } = tally;
+        let (arm, obstacle, clock_mhz, is_lost) = (arm.clone(), obstacle.clone(), *clock_mhz, *is_lost);
         ArmCounts { arm, replays, distinct, deviating, clock_mhz, obstacle, is_lost }
     };
-    tallies.into_iter().map(one).collect()
+    tallies.iter().map(one).collect()
 }
 
 #[cfg(test)]
@@ -458,7 +499,7 @@ mod tests {
 
     #[test]
     fn integers_are_held_to_what_is_right_and_random_data_to_the_usual_output_of_the_candidate() {
-        let counts = count(vec![
+        let counts = count(&[
             tally(0, &[("I1 A", "r", Some(true), 9), ("I1 A", "w", Some(false), 1), ("R A", "u", None, 10)]),
             // Steady, and not what the candidate gives elsewhere.
             tally(0, &[("I1 A", "r", Some(true), 3), ("R A", "v", None, 3)]),

@@ -8,7 +8,8 @@ use crate::ops::layout::Allocation;
 pub use crate::ops::inspection::{EMPTY_RECORD, Inspection, N_RECORD, inspect};
 
 /// The faults that come before any comparison, the most telling first: a guard overwritten, elements unwritten, NaN.
-pub fn poison_fault(seen: &Inspection, allocation: &Allocation) -> Option<Verdict> {
+/// `has_shared`: whether the kernel has shared memory, which is dirtied before each run.
+pub fn poison_fault(seen: &Inspection, allocation: &Allocation, has_shared: bool) -> Option<Verdict> {
     let rejected = |kind, detail| Some(Verdict::new(Status::Rejected, kind, detail));
     let n_logical = allocation.n_elements();
     if seen.n_guard_changed > 0 {
@@ -33,11 +34,13 @@ pub fn poison_fault(seen: &Inspection, allocation: &Allocation) -> Option<Verdic
         return rejected(Kind::Unwritten, detail);
     }
     if seen.n_nan > 0 {
-        let detail = format!(
-            "{} of {n_logical} elements are NaN: a guard or an undefined lane was read; {}",
-            seen.n_nan,
-            first()
-        );
+        let what = if has_shared {
+            "a guard or an undefined lane was read, or shared memory before it was written (a barrier may be missing: it is \
+             dirtied before each run)"
+        } else {
+            "a guard or an undefined lane was read"
+        };
+        let detail = format!("{} of {n_logical} elements are NaN: {what}; {}", seen.n_nan, first());
         return rejected(Kind::OobRead, detail);
     }
     None
@@ -81,13 +84,17 @@ mod tests {
     #[test]
     fn each_count_becomes_its_kind() {
         let image = output(Layout::Tex3dC4);
-        let kind = |seen: &Inspection| poison_fault(seen, &image).map(|v| (v.status, v.kind));
+        let kind = |seen: &Inspection| poison_fault(seen, &image, false).map(|v| (v.status, v.kind));
         let rejected = |kind| Some((Status::Rejected, Some(kind)));
         assert_eq!(kind(&clean()), None);
         assert_eq!(kind(&Inspection { n_nan: 1, ..clean() }), rejected(Kind::OobRead));
         assert_eq!(kind(&Inspection { n_unwritten: 1, n_nan: 1, ..clean() }), rejected(Kind::Unwritten));
         let all = Inspection { n_guard_changed: 1, n_unwritten: 1, n_nan: 1, ..clean() };
         assert_eq!(kind(&all), rejected(Kind::OobWrite));
+        let nan = Inspection { n_nan: 1, ..clean() };
+        let names_shared =
+            |has_shared| poison_fault(&nan, &image, has_shared).unwrap().detail.contains("shared memory");
+        assert_eq!([false, true].map(names_shared), [false, true]);
         // A record that the shader never added to is no pass.
         let empty = Inspection::from_record(&EMPTY_RECORD);
         assert_eq!(kind(&empty), Some((Status::Untested, Some(Kind::NotReached))));
@@ -102,11 +109,11 @@ mod tests {
     #[test]
     fn places_are_named() {
         let seen = Inspection { n_unwritten: 2, first_bad: Some(47), ..clean() };
-        let detail = poison_fault(&seen, &output(Layout::Tex3dC4)).unwrap().detail;
+        let detail = poison_fault(&seen, &output(Layout::Tex3dC4), false).unwrap().detail;
         assert_eq!(detail, "2 of 90 elements were not written; first bad element (n 0, c 3, y 0, x 2)");
         let at = |layout, first| {
             let seen = Inspection { n_guard_changed: 1, first_guard: Some(first), ..clean() };
-            poison_fault(&seen, &output(layout)).unwrap().detail
+            poison_fault(&seen, &output(layout), false).unwrap().detail
         };
         assert!(at(Layout::Tex3dC4, 5).ends_with("first (5, 0, 0)"));
         assert!(at(Layout::BufC4, 31).ends_with("first 1 texels before the tensor"));

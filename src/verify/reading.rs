@@ -24,6 +24,8 @@ pub struct Observation<'a> {
     pub other: Option<u64>,
     /// Needed where no hash decides; where one does and differs, it places the fault.
     pub comparison: Option<Comparison>,
+    /// Whether the kernel has shared memory.
+    pub has_shared: bool,
     /// Why the probe could not have told right from wrong, if it could not.
     pub doubt: Option<String>,
 }
@@ -108,7 +110,8 @@ fn faults(observation: &Observation<'_>, claim: Claim) -> Vec<Verdict> {
     // Infinite inputs make NaN where they belong; the comparison finds it elsewhere.
     let n_nan = if observation.family == Family::X { 0 } else { observation.inspection.n_nan };
     let seen = &Inspection { n_nan, ..observation.inspection };
-    let mut faults: Vec<Verdict> = poison_fault(seen, observation.allocation).into_iter().collect();
+    let mut faults: Vec<Verdict> =
+        poison_fault(seen, observation.allocation, observation.has_shared).into_iter().collect();
     faults.extend(value_fault(observation, claim));
     faults.extend(padding_fault(seen, observation.allocation));
     if let Some(doubt) = &observation.doubt {
@@ -213,6 +216,7 @@ mod tests {
                 other: is_i1.then_some(other),
                 comparison: (!is_i1).then(|| comparison(true)),
                 doubt: None,
+                has_shared: false,
             }
         });
         runs.collect()

@@ -285,6 +285,16 @@ impl Bench {
         Ok(keys)
     }
 
+    /// How many of the first of these candidates have all of their pipelines, made or being made in the background.
+    pub fn n_begun(&self, context: &Context, candidates: &[usize]) -> Result<usize, Fatal> {
+        for (n, &candidate) in candidates.iter().enumerate() {
+            if !self.keys(context, candidate)?.iter().all(|key| context.pipelines.is_begun(key)) {
+                return Ok(n);
+            }
+        }
+        Ok(candidates.len())
+    }
+
     /// Makes the pipelines of these candidates, in parallel.
     pub fn prepare(&self, context: &mut Context, candidates: &[usize]) -> Result<(), Fatal> {
         let mut keys = Vec::new();
@@ -509,15 +519,16 @@ impl Bench {
             seen.push(Seen { run, inspection, comparison });
         }
         let allocations: Vec<&Allocation> = self.sites.iter().map(|s| &s.output.allocation).collect();
+        let has_shared = context.bundle.manifest.candidates[candidate].shared_bytes > 0;
         if let Some(unstable) = unstable {
             // Stray writes of a tile also race with its neighbours'; what the poison shows is the cause.
-            let verdict = self.judge.read(&seen, &allocations, false);
+            let verdict = self.judge.read(&seen, &allocations, has_shared, false);
             let is_cause = matches!(verdict.kind, Some(Kind::OobWrite | Kind::Unwritten | Kind::OobRead));
             return Ok((if is_cause { verdict } else { unstable }, None));
         }
         // What was compared once in these runs holds for its repeats, if it was right.
         self.judge.accept(&seen);
-        let verdict = self.judge.read(&seen, &allocations, whole_chain);
+        let verdict = self.judge.read(&seen, &allocations, has_shared, whole_chain);
         Ok((verdict, self.judge.err_over_bound(&seen, &allocations)))
     }
 

@@ -220,6 +220,23 @@ impl Manifest {
         Ok(short_hash(&text))
     }
 
+    /// What the plan was made from, in words for a person, each as a version or a hash: where [`Manifest::identity`] differs,
+    /// these tell why.
+    pub fn origins(&self) -> IndexMap<String, String> {
+        let hash = |value: serde_json::Result<Vec<u8>>| short_hash(&value.unwrap_or_default());
+        let names: Vec<_> = self.candidates.iter().map(|c| (&self.variants[c.variant].variant.name, c.local)).collect();
+        let candidates = hash(serde_json::to_vec(&(names, &self.given)));
+        let origins = [
+            ("tilesmith", self.tilesmith.clone()),
+            ("the compiler", format!("{} for {}", self.compiler, self.target_env)),
+            ("variants.yaml or a template", self.matrix_hash.clone()),
+            ("the cases (sweep file, --case)", hash(serde_json::to_vec(&(&self.cases, &self.chains)))),
+            ("the candidates (sweep file, --only)", candidates),
+            ("the rules (sweep file)", hash(serde_json::to_vec(&(&self.rules, self.seed)))),
+        ];
+        origins.into_iter().map(|(what, value)| (what.to_owned(), value)).collect()
+    }
+
     fn check_indices(&self, path: &Path) -> Result<(), BundleError> {
         let within = |what, index: usize, len: usize| {
             if index < len { Ok(()) } else { Err(BundleError::Index { path: path.to_path_buf(), what, index, len }) }

@@ -297,6 +297,7 @@ impl ChainBench {
             other: None,
             comparison: Some(comparison),
             doubt: None,
+            has_shared: chain.links[link].shared_bytes > 0,
         };
         let verdict = reading::read(&[observation], placement.claim, &[]);
         if verdict.is_admitted() {

@@ -190,6 +190,7 @@ impl Judge {
         &'a self,
         seen: &'a [Seen],
         allocations: &[&'a Allocation],
+        has_shared: bool,
         is_wanted: impl Fn(usize) -> bool,
     ) -> Vec<Observation<'a>> {
         let hash_of = |site: usize, family: Family, set: OperandSet| {
@@ -213,23 +214,26 @@ impl Judge {
                     other: hash_of(s.run.site, expected.family, expected.set),
                     comparison: s.comparison.clone().or_else(accepted),
                     doubt: None,
+                    has_shared,
                 })
             })
             .collect()
     }
 
-    /// The verdict over these runs; `whole_chain` if they are all that a candidate needs for admission.
-    pub fn read(&self, seen: &[Seen], allocations: &[&Allocation], whole_chain: bool) -> Verdict {
+    /// The verdict over these runs; `whole_chain` if they are all that a candidate needs for admission,
+    /// `has_shared` if it has shared memory.
+    pub fn read(&self, seen: &[Seen], allocations: &[&Allocation], has_shared: bool, whole_chain: bool) -> Verdict {
         let required = |list: &[(Family, OperandSet)]| {
             list.iter().copied().filter(|(family, _)| whole_chain && self.weakening.runs(*family)).collect::<Vec<_>>()
         };
-        let own = self.observations(seen, allocations, |site| site == 0);
+        let own = self.observations(seen, allocations, has_shared, |site| site == 0);
         let verdict = reading::read(&own, self.claim, &required(&REQUIRED));
         if !verdict.is_admitted() {
             return verdict;
         }
         for (is_large, of_probes) in [(false, &REQUIRED_OF_PROBES[..]), (true, &REQUIRED_OF_LARGE)] {
-            let probes = self.observations(seen, allocations, |site| site > 0 && self.sites[site].1 == is_large);
+            let probes =
+                self.observations(seen, allocations, has_shared, |site| site > 0 && self.sites[site].1 == is_large);
             if !probes.is_empty() {
                 let of_probes = reading::read(&probes, self.claim, &required(of_probes));
                 if !of_probes.is_admitted() {
@@ -257,7 +261,7 @@ impl Judge {
 
     /// The largest error over its bound among the random runs.
     pub fn err_over_bound(&self, seen: &[Seen], allocations: &[&Allocation]) -> Option<f64> {
-        reading::err_over_bound(&self.observations(seen, allocations, |site| site == 0))
+        reading::err_over_bound(&self.observations(seen, allocations, false, |site| site == 0))
     }
 
     /// Reads replays: the raw hashes of each run, in order.

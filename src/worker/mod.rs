@@ -27,6 +27,8 @@ mod harness;
 #[cfg(feature = "device")]
 mod judgement;
 #[cfg(feature = "device")]
+mod pace;
+#[cfg(feature = "device")]
 mod pipelines;
 #[cfg(feature = "device")]
 mod references;

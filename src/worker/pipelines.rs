@@ -119,6 +119,11 @@ impl Pipelines {
         Ok(())
     }
 
+    /// Whether it is made already, or being made in the background.
+    pub fn is_begun(&self, key: &PipelineKey) -> bool {
+        self.made.contains_key(key) || self.ahead.as_ref().is_some_and(|ahead| ahead.keys.contains(key))
+    }
+
     /// Waits until nothing is made in the background any more; returns how many pipelines came of it.
     pub fn settle(&mut self) -> Result<usize, Fatal> {
         let Some(ahead) = self.ahead.take() else { return Ok(0) };

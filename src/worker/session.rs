@@ -16,6 +16,7 @@ use super::bundle::{Bundle, COMPILED_DIR};
 use super::chain::ChainBench;
 use super::clock::Clock;
 use super::harness::Harness;
+use super::pace::Pace;
 use super::pipelines::{PipelineKey, Pipelines};
 use super::protocol::{Block, Chained, Event, Order, PROTOCOL_VERSION, Replayed, Verified};
 use super::references::References;
@@ -23,8 +24,6 @@ use super::serve::{Engine, Fatal, Outlet};
 use super::triage::Triage;
 use super::wrong_elements::WrongElements;
 
-/// Candidates whose pipelines are made together, in parallel.
-const CHUNK: usize = 64;
 /// Readings of the canary before and after a block.
 const CANARY_READINGS: usize = 3;
 /// A canary this close to the best one seen means that the device is awake.
@@ -92,6 +91,7 @@ pub struct Session {
     triage: Option<Triage>,
     /// Those of the chains that were replayed so far: rounds rotate over all of them.
     chains: Vec<ChainBench>,
+    pace: Pace,
     /// Where the driver's compiled pipelines are kept for the next worker, and how many there were when they last were.
     compiled_path: PathBuf,
     n_saved: usize,
@@ -152,6 +152,7 @@ impl Session {
             bench: None,
             triage: None,
             chains: Vec::new(),
+            pace: Pace::new(),
             compiled_path,
             n_saved: 0,
             messages,
@@ -260,28 +261,41 @@ impl Session {
         let ahead = self.parts(ahead)?;
         for (class, members) in parts {
             let obstacle = self.bring_bench(case, &class, outlet)?;
-            for chunk in members.chunks(CHUNK) {
-                let Some(bench) = self.bench.as_mut().filter(|_| obstacle.is_none()) else {
-                    for &candidate in chunk {
-                        let verdict = obstacle.clone().unwrap_or_else(|| {
-                            Verdict::new(Status::Untested, Kind::NotReached, "the case could not be set up")
-                        });
-                        outlet.emit(&Event::Verified(Box::new(Verified::bare(case, candidate, verdict))))?;
-                    }
-                    continue;
-                };
+            let Some(bench) = self.bench.as_mut().filter(|_| obstacle.is_none()) else {
+                for candidate in members {
+                    let verdict = obstacle.clone().unwrap_or_else(|| {
+                        Verdict::new(Status::Untested, Kind::NotReached, "the case could not be set up")
+                    });
+                    outlet.emit(&Event::Verified(Box::new(Verified::bare(case, candidate, verdict))))?;
+                }
+                continue;
+            };
+            let mut rest = members.as_slice();
+            while !rest.is_empty() {
+                // Those that were made ahead need not be divided.
+                let n_begun = bench.n_begun(&self.context, rest)?;
+                let n = if n_begun > 0 { n_begun } else { self.pace.n_together().min(rest.len()) };
+                let chunk;
+                (chunk, rest) = rest.split_at(n);
+                let compiled_before = self.context.spent.compile;
                 // One alone is in flight while its pipelines are made, so that a driver that dies names it.
                 if chunk.len() > 1 {
                     outlet.emit(&Event::Begin { case, candidate: None })?;
                     bench.prepare(&mut self.context, chunk)?;
                 }
-                if let Some((_, next)) = ahead.first().filter(|(next_class, _)| *next_class == class) {
+                // Only now, or the rest of these would wait for them.
+                if rest.is_empty()
+                    && let Some((_, next)) = ahead.first().filter(|(next_class, _)| *next_class == class)
+                {
                     bench.prepare_ahead(&mut self.context, next)?;
                 }
                 for &candidate in chunk {
                     outlet.emit(&Event::Begin { case, candidate: Some(candidate) })?;
                     let verified = bench.verify(&mut self.context, candidate)?;
                     outlet.emit(&Event::Verified(Box::new(verified)))?;
+                }
+                if n_begun == 0 {
+                    self.pace.note(chunk.len(), self.context.spent.compile.saturating_sub(compiled_before));
                 }
             }
         }

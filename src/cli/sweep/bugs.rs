@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 
-use super::{Args, Loaded, Told, find_worker, part, restricted, results_dir, sweep, whole};
-use crate::cli::{Common, Failure, Format, devices, interruption, print};
+use super::{Args, Loaded, Told, find_worker, part, restricted, results_dir, sweep, watch_signals, whole};
+use crate::cli::{Common, Failure, Format, devices, print};
 use crate::exit;
 use crate::matrix::candidate_name;
 use crate::notice::notice;
@@ -21,7 +21,7 @@ use crate::worker::bundle::Manifest;
 /// Every sweep that saw a fault, one after the other, each with the candidates and cases of the list alone. Entries that are
 /// fixed are asked, too: what was mended may come back.
 pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
-    let stop = interruption::watch("stopping after what is in flight (once more to stop at once)")?;
+    let stop = watch_signals(common, args)?;
     let device = devices::choose(&find_worker()?.program, args.device.as_deref())
         .map_err(|problem| Failure::new(exit::NO_DEVICE, miette::miette!("no device: {problem}")))?;
     let results = results_dir(common, args);
