@@ -61,6 +61,8 @@ pub mod driver_files;
 
 pub mod exit;
 
+pub mod hint;
+
 pub mod host_memory;
 
 pub mod notice;

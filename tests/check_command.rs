@@ -61,6 +61,26 @@ fn each_kind_of_fault_has_its_exit_code() {
     assert_eq!(code(empty.path(), &["list"]), Some(exit::INPUT));
 }
 
+/// `tilesmith` is on few people's PATH: a hint that names it would not run.
+#[test]
+fn hints_name_the_way_that_tilesmith_was_called() {
+    let cache = tempfile::tempdir().unwrap();
+    let hint = |by: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_tilesmith"))
+            .env("TILESMITH_CALLED_AS", by)
+            .env("TILESMITH_CACHE", cache.path())
+            .args(["list", "--project"])
+            .arg(case("plain"))
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap().lines().find(|line| line.starts_with("next: ")).unwrap().to_owned()
+    };
+    let project = case("plain");
+    let next = |by: &str| format!("next: `{by} --project {} check` compiles every variant", project.display());
+    assert_eq!(hint(""), next(env!("CARGO_BIN_EXE_tilesmith")));
+    assert_eq!(hint("cargo xtask"), next("cargo xtask"));
+}
+
 #[test]
 fn all_failures_are_listed() {
     let cache = tempfile::tempdir().unwrap();

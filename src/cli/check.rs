@@ -13,6 +13,7 @@ use super::print;
 use super::{Common, Failure, Format};
 use crate::codegen::{CodegenError, Module, Project, compiler_version, duplicates, harness};
 use crate::exit;
+use crate::hint;
 use crate::matrix::interface::FIRST_SPEC_ID;
 use crate::matrix::{Kernel, Variant};
 use crate::notice::notice;
@@ -131,11 +132,11 @@ fn report(project: &Project, checked: Vec<Checked>, wall_s: f64) -> Result<(), F
         project.cache_folder().map_or("no cache folder".to_string(), |folder| format!("cache: {}", folder.display()));
     let _ = writeln!(text, "{n_compiled} compiled in {wall_s:.2} s; {cache}");
     let _ = writeln!(text, "{}", compiler_version());
-    text.push_str(if failures.is_empty() {
-        "next: `tilesmith sweep` verifies and times them on a device\n"
+    let _ = if failures.is_empty() {
+        writeln!(text, "next: `{}` verifies and times them on a device", hint::command("sweep"))
     } else {
-        "next: mend what stderr lists, then `tilesmith check` again\n"
-    });
+        writeln!(text, "next: mend what stderr lists, then `{}` again", hint::command("check"))
+    };
     print(&text)?;
     for (kernel, error) in failures {
         match error {

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::exit;
 use crate::notice::notice;
+use crate::{exit, hint};
 
 pub mod bundle;
 pub mod check;
@@ -42,11 +42,16 @@ pub struct Cli {
 #[derive(Debug, Clone, clap::Args)]
 pub struct Common {
     /// Folder with variants.yaml, templates/, sweeps/ and results/.
-    #[arg(long, global = true, value_name = "DIR", default_value = ".")]
+    #[arg(long, global = true, value_name = "DIR", default_value_os_t = default_project())]
     pub project: PathBuf,
     /// How results are printed.
     #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+/// The folder at hand, unless whoever called this program says otherwise.
+fn default_project() -> PathBuf {
+    std::env::var_os(hint::PROJECT).filter(|path| !path.is_empty()).map_or_else(|| PathBuf::from("."), PathBuf::from)
 }
 
 impl Common {
@@ -122,7 +127,8 @@ impl Failure {
 /// `--device`: an empty name would be a part of every device's.
 fn parse_device(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
-        return Err("allowed: a device's name, a part of it, or its index (`tilesmith doctor` lists them)".to_owned());
+        let list = hint::command("doctor");
+        return Err(format!("allowed: a device's name, a part of it, or its index (`{list}` lists them)"));
     }
     Ok(text.to_owned())
 }
@@ -180,9 +186,17 @@ fn check_project(project: &Path) -> Result<(), Failure> {
     Err(Failure::new(exit::USAGE, miette::miette!("{message}")))
 }
 
+/// For the hints: how this process was called.
+fn remember_call(project: &Path) {
+    let program =
+        std::env::args_os().next().map_or_else(|| "tilesmith".into(), |arg| arg.to_string_lossy().into_owned());
+    hint::remember(&program, Some(project).filter(|project| **project != default_project()));
+}
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| refused(&error));
+    remember_call(&cli.common.project);
     let outcome = check_project(&cli.common.project).and_then(|()| match &cli.command {
         Command::List(args) => list::run(&cli.common, args),
         Command::Check(args) => check::run(&cli.common, args),

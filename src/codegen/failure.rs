@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 
 use super::project::count;
 use super::static_checks::StaticKind;
+use crate::hint;
 
 /// In which step a variant failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -112,7 +113,7 @@ impl std::error::Error for CompileErrors {}
 
 impl miette::Diagnostic for CompileErrors {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new("`tilesmith check` lists the same without a sweep"))
+        Some(Box::new(format!("`{}` lists the same without a sweep", hint::command("check"))))
     }
 }
 

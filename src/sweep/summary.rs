@@ -12,6 +12,7 @@ use super::explain::{ErrorDistribution, error_distributions};
 use super::rows::{Standings, overhead_share};
 use super::session::{Ending, Outcome};
 use super::state::State;
+use crate::hint;
 use crate::matrix::candidate_name;
 use crate::results::Saved;
 use crate::verify::{Status, Verdict};
@@ -385,7 +386,11 @@ impl Summary {
         out += &match self.ending {
             "complete" if !self.chains.is_empty() => String::new(),
             "complete" if self.n_admitted() > 0 => {
-                "\nnext: `cargo xtask table` shows what the tables pick, and at what regret\n".to_owned()
+                let table = hint::command("table");
+                format!(
+                    "\n{}",
+                    wrap("", &format!("next: `{table}` shows what the tables pick, and at what regret"), "  ")
+                )
             }
             "complete" => "\nnothing was admitted: the details above say why\n".to_owned(),
             _ => {

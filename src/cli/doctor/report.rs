@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::machine::{Machine, entries};
 use crate::cli::devices;
 use crate::gpu::Capabilities;
+use crate::hint;
 
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -127,12 +128,7 @@ impl Report {
         if let Some(problem) = &self.device_problem {
             let worker_is_there = machine.worker().is_some_and(|worker| worker.is_file());
             if !worker_is_there {
-                lacks(
-                    true,
-                    "tilesmith-worker beside tilesmith",
-                    "sweep cannot start it",
-                    "cargo xtask setup".to_owned(),
-                );
+                lacks(true, "tilesmith-worker beside tilesmith", "sweep cannot start it", hint::xtask("setup"));
             } else if let Some((name, value)) = &machine.chosen_drivers {
                 let why = format!("{name}={} leads to none", value.to_string_lossy());
                 lacks(true, "a Vulkan device", &why, format!("unset {name}"));
@@ -146,7 +142,7 @@ impl Report {
             }
         }
         if self.shaderc.is_empty() {
-            lacks(false, "shaderc in the cache", "tilesmith cannot be built again", "cargo xtask setup".to_owned());
+            lacks(false, "shaderc in the cache", "tilesmith cannot be built again", hint::xtask("setup"));
         }
         for (program, (name, package, used_for, usage)) in self.programs.iter().zip(PROGRAMS) {
             let unused = usage == Use::Shaderc && !self.shaderc.is_empty();
@@ -165,7 +161,7 @@ impl Report {
                 lacks(false, "lavapipe", "`cargo xtask ci` tests on it", apt_install("mesa-vulkan-drivers"));
             }
             if self.swiftshader.is_empty() {
-                let mend = "cargo xtask setup --ci".to_owned();
+                let mend = hint::xtask("setup --ci");
                 lacks(false, "SwiftShader", "`cargo xtask ci` tests on it", mend);
             }
             if self.validation_layers.is_empty() {
@@ -278,7 +274,7 @@ mod tests {
         let device = Some(("sudo apt-get install -y libvulkan1 mesa-vulkan-drivers", true));
         assert_eq!(mend(&report, "a Vulkan device"), device);
         assert_eq!(mend(&report, "cmake"), Some(("sudo apt-get install -y cmake", false)));
-        assert_eq!(mend(&report, "shaderc in the cache"), Some(("cargo xtask setup", false)));
+        assert_eq!(mend(&report, "shaderc in the cache"), Some((hint::xtask("setup").as_str(), false)));
         assert!(report.missing[0].needed, "what is needed comes first");
     }
 
@@ -306,7 +302,7 @@ mod tests {
     fn without_the_worker_the_worker_is_what_is_missing() {
         let root = tempfile::tempdir().unwrap();
         let report = Report::from_answer(&machine(root.path(), &[]), root.path(), Err("does not start".to_owned()));
-        assert_eq!(mend(&report, "tilesmith-worker beside tilesmith"), Some(("cargo xtask setup", true)));
+        assert_eq!(mend(&report, "tilesmith-worker beside tilesmith"), Some((hint::xtask("setup").as_str(), true)));
         assert_eq!(mend(&report, "a Vulkan device"), None);
     }
 
