@@ -99,6 +99,19 @@ fn all_failures_are_listed() {
 }
 
 #[test]
+fn the_glsl_of_a_variant_is_printed_with_the_lines_that_messages_name() {
+    let cache = tempfile::tempdir().unwrap();
+    let output = tilesmith(&case("err_glsl"), cache.path(), &["check", "--glsl", "toy_f32_one"]);
+    assert_eq!(output.status.code(), Some(exit::OK));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.lines().nth(16).unwrap().contains("greaterThanEqual(id.xy, sise)"), "{text}");
+    let output = tilesmith(&case("err_glsl"), cache.path(), &["check", "--glsl", "toy_f32_on"]);
+    assert_eq!(output.status.code(), Some(exit::USAGE));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("did you mean `toy_f32_one`?"), "{text}");
+}
+
+#[test]
 fn lists_fit_80_columns() {
     let cache = tempfile::tempdir().unwrap();
     for arguments in [&["list"][..], &["list", "--filtered"]] {
@@ -106,7 +119,8 @@ fn lists_fit_80_columns() {
         assert_eq!(output.status.code(), Some(exit::OK));
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.contains("720 variants x 12 local sizes = 8640 candidates"), "{text}");
-        for line in text.lines() {
+        // Commands are there to be copied, and as long as the project's path.
+        for line in text.lines().filter(|line| !line.contains('`')) {
             assert!(line.chars().count() <= 80, "{line}");
         }
     }

@@ -213,6 +213,15 @@ impl Project {
                 Err(more) => failures.extend(more),
             }
         }
+        for failure in &mut failures {
+            if let (Some((_, text)), Step::Compile | Step::Static(_)) = (&failure.rendered, failure.step)
+                && let Some(kernel) =
+                    variants.iter().find(|v| v.name == failure.variant).and_then(|v| kernels.get(v.kernel.as_str()))
+                && let Some(origin) = self.templates.origin(&kernel.template.text, text)
+            {
+                failure.template = origin;
+            }
+        }
         if failures.is_empty() {
             Ok(modules)
         } else {

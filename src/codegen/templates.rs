@@ -91,6 +91,31 @@ impl Templates {
         self.sources.get(name)
     }
 
+    /// File and line that `line` of the GLSL rendered from `template` comes from: the only one, of the template and those
+    /// that it names, which reads like it but for its expressions; none where several do, or none does.
+    pub fn origin(&self, template: &str, line: &str) -> Option<String> {
+        let mut reached = vec![template];
+        let mut n_read = 0;
+        while let Some(source) = reached.get(n_read).map(|name| self.sources.get(*name)) {
+            n_read += 1;
+            let text = source.map_or("", |source| &source.text);
+            let quoted = |name: &str| [format!("\"{name}\""), format!("'{name}'")];
+            let more: Vec<&str> = self
+                .names()
+                .filter(|name| {
+                    !reached.contains(name) && quoted(name).iter().any(|quoted| text.contains(quoted.as_str()))
+                })
+                .collect();
+            reached.extend(more);
+        }
+        let sources = reached.iter().filter_map(|name| self.sources.get(*name));
+        let mut places = sources.flat_map(|source| {
+            let lines = source.text.lines().enumerate().filter(|(_, written)| reads_like(written, line));
+            lines.map(|(at, _)| format!("{}:{}", source.name, at + 1))
+        });
+        places.next().filter(|_| places.next().is_none() && !line.trim().is_empty())
+    }
+
     /// The names of all templates, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.sources.keys().map(String::as_str)
@@ -147,6 +172,32 @@ impl Templates {
     }
 }
 
+/// Whether the template's line may have become `rendered`: word by word, with anything where an expression stands. Lines that
+/// are little but expressions may have become anything, and tell nothing.
+fn reads_like(written: &str, rendered: &str) -> bool {
+    const MIN_LITERAL: usize = 6;
+    let (mut written, mut rest) = (written.trim(), rendered.trim());
+    let mut n_literal = 0;
+    let mut is_open = false;
+    loop {
+        let (literal, expression) = written.split_once("{{").map_or((written, None), |(l, e)| (l, Some(e)));
+        n_literal += literal.chars().filter(|c| !c.is_whitespace()).count();
+        // Behind an expression the literal may stand anywhere; the last one at the end.
+        let at = match (is_open, expression) {
+            (false, Some(_)) => rest.starts_with(literal).then_some(0),
+            (false, None) => (rest == literal).then_some(0),
+            (true, Some(_)) => rest.find(literal),
+            (true, None) => rest.ends_with(literal).then(|| rest.len() - literal.len()),
+        };
+        let Some(at) = at else { return false };
+        rest = &rest[at + literal.len()..];
+        match expression.and_then(|expression| expression.split_once("}}")) {
+            Some((_, behind)) => (written, is_open) = (behind, true),
+            None => return rest.is_empty() && n_literal >= MIN_LITERAL,
+        }
+    }
+}
+
 fn message_of(error: &Error) -> String {
     match error.detail() {
         Some(detail) => format!("{}: {detail}", error.kind()),
@@ -194,4 +245,26 @@ fn lookup(variant: &Variant, property: fn(&crate::matrix::Binding) -> &'static s
             )
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rendered_line_is_known_by_what_stands_around_its_expressions() {
+        assert!(reads_like("    const int n4 = id.x * {{ tile_texels }};", "const int n4 = id.x * 2;"));
+        assert!(reads_like("vec4 y{{ p }} = load({{ at }}, i);", "  vec4 y0 = load(4 * id.x, i);"));
+        assert!(reads_like("imageStore(a, b, c);", "imageStore(a, b, c);"));
+        for (written, rendered) in [
+            ("const int n4 = id.x * {{ tile_texels }};", "const int n4 = id.y * 2;"),
+            ("const int n4 = id.x * {{ tile_texels }};", "const int n4 = id.x * 2; // and more"),
+            ("imageStore(a, b, c);", "imageStore(a, b, c); }"),
+            ("{{ bindings() }}", "layout(set = 0, binding = 0) buffer B { float x[]; };"),
+            ("}", "}"),
+            ("{{ x", "anything"),
+        ] {
+            assert!(!reads_like(written, rendered), "{written}: {rendered}");
+        }
+    }
 }
