@@ -5,8 +5,9 @@ use comfy_table::{ContentArrangement, Table, presets};
 use self::machine::{Machine, abbreviated};
 use self::report::{Missing, Report};
 use super::{Common, Failure, Format};
+use crate::exit;
 use crate::gpu::Capabilities;
-use crate::{exit, hint};
+use crate::hint::{self, quoted};
 
 mod machine;
 mod report;
@@ -71,6 +72,12 @@ fn text(report: &Report, machine: &Machine) -> String {
     if let Some(variable) = &report.drivers_chosen_by {
         out += &wrapped(&format!("only the drivers that {variable} names are asked"), "");
         out += "\n";
+    }
+
+    if let Some(file) = report.swiftshader.iter().find(|file| !report.driver_files.contains(file)) {
+        // Never wrapped: it is there to be copied.
+        let file = quoted(&file.display().to_string());
+        out += &format!("to use SwiftShader:\n    VK_DRIVER_FILES={file} {}\n\n", hint::command("sweep"));
     }
 
     let project = &report.project;
