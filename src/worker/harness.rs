@@ -70,6 +70,7 @@ impl Region {
     }
 }
 
+/// A shader of fixed work, whose time tells the device's mood.
 struct Canary {
     pipeline: Pipeline,
     set: usize,
@@ -77,7 +78,7 @@ struct Canary {
     groups: u32,
 }
 
-/// Nanoseconds of a canary in units of its own work, so that runs of one device compare.
+/// tilesmith's own shaders on a device, with the buffers that they need.
 pub struct Harness {
     inspect: Pipeline,
     inspect_layout: Arc<PipelineLayout>,
@@ -243,8 +244,8 @@ impl Harness {
         (self.bandwidth.groups * 64 * self.bandwidth.trip).min(CANARY_WORDS)
     }
 
-    /// Runs both canaries once: nanoseconds of each for a fixed amount of work
-    /// (2^20 dependent steps in each of 2^14 chains' share; 2^20 words moved), and whether their integers are right.
+    /// Runs both canaries once: nanoseconds of each for a fixed amount of work, so that runs of one device compare
+    /// (1024 dependent steps in each of the chains, 2^20 words moved), and whether their integers are right.
     pub fn canary(&self, commands: &mut Commands, clock: &Clock) -> Result<([f64; 2], bool), GpuError> {
         let (elapsed, checked) = self.canary_raw(commands, clock)?;
         let chain_steps = f64::from(self.arithmetic.trip);

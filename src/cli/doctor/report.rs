@@ -191,7 +191,7 @@ impl Project {
                 .flat_map(|folder| with_extension(folder, "csv"))
                 .collect(),
             tables: with_extension(results.join("tables"), "json"),
-            // A finished sweep's journal ends in `.done`, one that was given up in `.old`.
+            // A finished sweep's journal ends in `.done`, one that was moved aside in `.old-1` and so on.
             journals: entries(&results.join(".journal"))
                 .into_iter()
                 .filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
