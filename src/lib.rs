@@ -65,4 +65,6 @@ pub mod hint;
 
 pub mod host_memory;
 
+pub mod host_system;
+
 pub mod notice;

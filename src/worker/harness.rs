@@ -9,14 +9,13 @@ use crate::gpu::{
 
 use crate::matrix::Dtype;
 use crate::matrix::interface::FIRST_SPEC_ID;
+use crate::ops::inspection::{EMPTY_RECORD, N_RECORD};
 use crate::ops::layout::{Allocation, POISON};
 
 use super::bundle::Bundle;
 use super::clock::Clock;
 use super::serve::Fatal;
 
-/// Words of one inspection record.
-pub const RECORD_WORDS: usize = 12;
 /// Records that one command buffer may fill.
 pub const MAX_RECORDS: usize = 256;
 
@@ -124,12 +123,9 @@ impl Harness {
         let target = Buffer::new(device, bytes, Memory::Device)?;
         let result = Buffer::new(device, 4 * u64::from(CANARY_INVOCATIONS), Memory::Device)?;
         let readback = Buffer::new(device, 64, Memory::Readback)?;
-        let record_bytes = (4 * RECORD_WORDS * MAX_RECORDS) as u64;
+        let record_bytes = (4 * N_RECORD * MAX_RECORDS) as u64;
         let mut initial = Buffer::new(device, record_bytes, Memory::Upload)?;
-        let mut record = [0u32; RECORD_WORDS];
-        record[8] = u32::MAX;
-        record[9] = u32::MAX;
-        initial.write(0, &words(&record).repeat(MAX_RECORDS));
+        initial.write(0, &words(&EMPTY_RECORD).repeat(MAX_RECORDS));
         let mut sets = DescriptorSets::new(device, 3)?;
         let whole =
             |buffer| Resource::StorageBuffer { buffer, offset_bytes: 0, range_bytes: Buffer::size_bytes(buffer) };
@@ -183,7 +179,7 @@ impl Harness {
     pub fn inspect(&self, commands: &mut Commands, sets: &DescriptorSets, set: usize, region: &Region, record: usize) {
         let groups = region.n_texels.div_ceil(64).clamp(1, self.max_inspect_groups);
         let Region { layout_kind, dtype, dims: [n, c, h, w], alloc, n_texels, first_texel, poison } = *region;
-        let base = (record * RECORD_WORDS) as u32;
+        let base = (record * N_RECORD) as u32;
         let push = words(&[
             layout_kind,
             dtype,
@@ -212,12 +208,12 @@ impl Harness {
     /// Copies the records to the host; read them with [`Harness::record`] after the run.
     pub fn fetch_records(&self, commands: &mut Commands, n: usize) {
         commands.barrier();
-        commands.copy(&self.records, 0, &self.records_readback, 0, (4 * RECORD_WORDS * n) as u64);
+        commands.copy(&self.records, 0, &self.records_readback, 0, (4 * N_RECORD * n) as u64);
         commands.barrier();
     }
 
-    pub fn record(&self, record: usize) -> [u32; RECORD_WORDS] {
-        let bytes = &self.records_readback.read()[4 * RECORD_WORDS * record..];
+    pub fn record(&self, record: usize) -> [u32; N_RECORD] {
+        let bytes = &self.records_readback.read()[4 * N_RECORD * record..];
         std::array::from_fn(|i| {
             u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]])
         })

@@ -38,6 +38,9 @@ mod failure;
 #[path = "../../src/hint.rs"]
 #[allow(dead_code)] // What names commands is tilesmith's; the names of its variables are shared.
 mod hint;
+#[path = "../../src/host_system.rs"]
+#[allow(dead_code)] // The home folder is doctor's.
+mod host_system;
 mod icd;
 mod machine;
 mod packages;

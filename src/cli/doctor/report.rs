@@ -239,12 +239,12 @@ mod tests {
 
     use super::*;
 
-    /// A machine below `root` with these (empty) files.
+    /// A machine below `root` with these files, empty but for the one that makes it a Debian.
     fn machine(root: &Path, files: &[&str]) -> Machine {
         for file in files {
             let path = root.join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "").unwrap();
+            fs::write(path, if file.ends_with("os-release") { "ID=debian\n" } else { "" }).unwrap();
         }
         Machine {
             root: root.to_path_buf(),
@@ -264,7 +264,7 @@ mod tests {
             .map(|missing| (missing.mend.as_str(), missing.needed))
     }
 
-    const DEBIAN: [&str; 3] = ["etc/debian_version", "usr/bin/apt-get", "programs/tilesmith-worker"];
+    const DEBIAN: [&str; 3] = ["etc/os-release", "usr/bin/apt-get", "programs/tilesmith-worker"];
 
     #[test]
     fn a_bare_debian_gets_one_command_for_each_missing_thing() {
