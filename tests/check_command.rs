@@ -111,6 +111,21 @@ fn the_glsl_of_a_variant_is_printed_with_the_lines_that_messages_name() {
     assert!(text.contains("did you mean `toy_f32_one`?"), "{text}");
 }
 
+/// miette's own rendering gives each cause a second time, and each of several faults a head with nothing on it.
+#[test]
+fn nothing_is_said_twice() {
+    let cache = tempfile::tempdir().unwrap();
+    let empty = tempfile::tempdir().unwrap();
+    let output = tilesmith(empty.path(), cache.path(), &["list", "--format", "json"]);
+    let text = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(text.matches("No such file").count(), 1, "{text}");
+    assert_eq!(json(&output)["error"]["causes"], serde_json::json!([]));
+    let output = tilesmith(&case("err_undefined"), cache.path(), &["check"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("have 1 problem") || text.contains("problems"), "{text}");
+    assert!(text.contains("toy.comp.jinja:") && !text.contains("Error:"), "{text}");
+}
+
 #[test]
 fn lists_fit_80_columns() {
     let cache = tempfile::tempdir().unwrap();

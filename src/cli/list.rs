@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Common, Failure, Format, print};
 use crate::codegen::{CodegenError, Project};
+use crate::matrix::expression::ExpressionError;
 use crate::matrix::local_name;
 use crate::matrix::{Axis, AxisChoice, Expansion, Kernel, Phase, Variant};
 use crate::ops;
@@ -76,8 +77,9 @@ pub(super) fn lines(table: &Table) -> String {
 
 /// Keeps the variants for which the condition holds.
 fn select(kernel: &Kernel, expansion: &mut Expansion, condition: &str) -> Result<(), Failure> {
-    let wrong = |error| {
-        Failure::new(exit::USAGE, miette::Report::new(error).wrap_err(format!("--where for kernel {}", kernel.name)))
+    let wrong = |error: ExpressionError| {
+        let help = error.help.as_ref().map_or(String::new(), |help| format!(" ({help})"));
+        Failure::new(exit::USAGE, miette::miette!("--where for kernel {}: {error}{help}", kernel.name))
     };
     let filter = kernel.filter(condition).map_err(wrong)?;
     let keeps = expansion

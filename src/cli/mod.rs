@@ -4,12 +4,14 @@
 #![allow(rustdoc::invalid_html_tags)]
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand, ValueEnum};
+use miette::ReportHandler as _;
 use serde_json::{Value, json};
 
 use crate::notice::notice;
@@ -113,11 +115,13 @@ impl Failure {
 
     /// What stands under `error` in a JSON document.
     fn json(&self) -> Value {
-        let causes: Vec<String> = self.report.chain().skip(1).map(ToString::to_string).collect();
+        let message = self.report.to_string();
+        // Most messages give their cause themselves.
+        let causes = self.report.chain().skip(1).map(ToString::to_string).filter(|cause| !message.contains(cause));
         let related = self.report.related().into_iter().flatten().map(ToString::to_string);
         json!({
-            "message": self.report.to_string(),
-            "causes": causes.into_iter().chain(related).collect::<Vec<_>>(),
+            "message": message,
+            "causes": causes.chain(related).collect::<Vec<_>>(),
             "help": self.report.help().map(|help| help.to_string()),
             "exit_code": self.code,
         })
@@ -131,6 +135,32 @@ fn parse_device(text: &str) -> Result<String, String> {
         return Err(format!("allowed: a device's name, a part of it, or its index (`{list}` lists them)"));
     }
     Ok(text.to_owned())
+}
+
+/// miette's rendering of an error, less what would be said twice.
+struct Handler(miette::MietteHandler);
+
+struct Rendered<'a>(&'a miette::MietteHandler, &'a dyn miette::Diagnostic);
+
+impl fmt::Display for Rendered<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.debug(self.1, f)
+    }
+}
+
+impl miette::ReportHandler for Handler {
+    fn debug(&self, error: &dyn miette::Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The heads of the faults that a message stands for, each a line of its own with nothing on it.
+        f.write_str(&Rendered(&self.0, error).to_string().replace("Error: \n", ""))
+    }
+}
+
+/// Our messages give their causes themselves: no chain of them below.
+fn set_rendering() {
+    // Fails where a test has set one already.
+    let _ = miette::set_hook(Box::new(|_| {
+        Box::new(Handler(miette::MietteHandlerOpts::new().without_cause_chain().build()))
+    }));
 }
 
 /// Whether stdout has its document already: `--format json` promises one.
@@ -196,6 +226,7 @@ fn remember_call(project: &Path) {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| refused(&error));
+    set_rendering();
     remember_call(&cli.common.project);
     let outcome = check_project(&cli.common.project).and_then(|()| match &cli.command {
         Command::List(args) => list::run(&cli.common, args),

@@ -6,9 +6,9 @@ use std::fmt;
 
 use indexmap::IndexMap;
 
-use super::project::count;
 use super::static_checks::StaticKind;
 use crate::hint;
+use crate::notice::count;
 
 /// In which step a variant failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -22,6 +22,7 @@ use crate::matrix::document::FileError;
 use crate::matrix::{
     Expansion, Kernel, Matrix, MatrixError, OpFeatures, Requirements, StaticCounts, Variant, expand, file,
 };
+use crate::notice::count;
 
 /// The front end recurses on deep expressions: an unroll of 256 needs more than the usual 2 MiB.
 const STACK_BYTES: usize = 64 << 20;
@@ -80,11 +81,6 @@ pub struct Module {
     /// Front-end compile time; `None` when the module came from the cache.
     pub compile_ms: Option<f64>,
     pub from_cache: bool,
-}
-
-/// `1 problem`, `2 problems`.
-pub(super) fn count(n: usize, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Called with the number of variants done and of all, from several threads.

@@ -157,6 +157,13 @@ impl Templates {
                 FileError::new(&kernel.source, kernel.template.place, message).with_help(did_you_mean(wanted, &names)),
             );
         };
+        if innermost.kind() == ErrorKind::SyntaxError
+            && innermost.detail().is_some_and(|detail| detail.contains("unexpected end of input"))
+            && let Some((tag, place)) = open_block(&source.text)
+        {
+            let message = format!("this `{tag}` block is not closed (`{{% end{tag} %}}` is missing)");
+            return Box::new(FileError::new(source, place, message));
+        }
         let line = innermost.line().unwrap_or(1);
         let mut place = Place::of_line(&source.text, line);
         if let Some(range) = innermost
@@ -170,6 +177,36 @@ impl Templates {
         }
         Box::new(FileError::new(source, place, message_of(innermost)))
     }
+}
+
+/// The innermost block that is open at the end of a template.
+fn open_block(text: &str) -> Option<(&str, Place)> {
+    let mut open: Vec<(&str, usize)> = Vec::new();
+    let mut at = 0;
+    while let Some(start) = text[at..].find("{%").map(|n| at + n) {
+        if let Some(comment) = text[at..start].find("{#") {
+            at += comment + text[at + comment..].find("#}")? + 2;
+            continue;
+        }
+        let end = start + text[start..].find("%}")? + 2;
+        let inside = text[start + 2..end - 2].trim_matches(['-', '+']).trim();
+        let word = inside.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+        at = end;
+        match word {
+            "raw" => at += text[end..].find("endraw")?,
+            "set" if inside.contains('=') => {}
+            "if" | "for" | "macro" | "call" | "filter" | "block" | "with" | "autoescape" | "set" => {
+                open.push((word, start))
+            }
+            _ if word.starts_with("end") => drop(open.pop()),
+            _ => {}
+        }
+    }
+    let (word, offset_bytes) = open.pop()?;
+    let before = &text[..offset_bytes];
+    let column = offset_bytes - before.rfind('\n').map_or(0, |n| n + 1) + 1;
+    let size_bytes = text[offset_bytes..].find("%}")? + 2;
+    Some((word, Place { line: before.matches('\n').count() + 1, column, offset_bytes, size_bytes }))
 }
 
 /// Whether the template's line may have become `rendered`: word by word, with anything where an expression stands. Lines that
@@ -250,6 +287,18 @@ fn lookup(variant: &Variant, property: fn(&crate::matrix::Binding) -> &'static s
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_innermost_open_block_is_named() {
+        let open = |text: &'static str| open_block(text).map(|(tag, place)| (tag, place.line, place.column));
+        assert_eq!(open("{% if a %}\n  {%- for b in c %}\n{% endfor %}\n"), Some(("if", 1, 1)));
+        assert_eq!(open("{% if a %}\n  {%- for b in c %}\n"), Some(("for", 2, 3)));
+        assert_eq!(
+            open("{# {% if a %} #}{% set x = 1 %}{% raw %}{% if %}{% endraw %}{% macro m() %}"),
+            Some(("macro", 1, 61))
+        );
+        assert_eq!(open("{% if a %}{% else %}{% endif %}"), None);
+    }
 
     #[test]
     fn a_rendered_line_is_known_by_what_stands_around_its_expressions() {

@@ -27,6 +27,16 @@ pub struct Capabilities {
     pub features: Vec<String>,
 }
 
+impl Capabilities {
+    /// The device for a person, with what the driver says of itself, if anything.
+    pub fn title(&self) -> String {
+        match self.driver_info.trim() {
+            "" => self.name.clone(),
+            info => format!("{} ({info})", self.name),
+        }
+    }
+}
+
 /// The limits that decide whether a candidate can run at all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
@@ -117,6 +127,14 @@ mod tests {
             features: Vec::new(),
         };
         names.iter().enumerate().map(device).collect()
+    }
+
+    #[test]
+    fn a_driver_that_says_nothing_leaves_no_empty_parentheses() {
+        let mut device = devices(&["SwiftShader Device (Subzero)"]).remove(0);
+        assert_eq!(device.title(), "SwiftShader Device (Subzero)");
+        device.driver_info = "5.0".to_owned();
+        assert_eq!(device.title(), "SwiftShader Device (Subzero) (5.0)");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::session::{Ending, Outcome};
 use super::state::State;
 use crate::hint;
 use crate::matrix::candidate_name;
+use crate::notice::count;
 use crate::results::Saved;
 use crate::verify::{Status, Verdict};
 
@@ -143,7 +144,7 @@ impl Summary {
         Summary {
             sweep: manifest.sweep.clone(),
             kernel: manifest.kernel.clone(),
-            device: format!("{} ({})", outcome.header.device.name, outcome.header.device.driver_info),
+            device: outcome.header.device.title(),
             ending,
             why,
             n_candidates: manifest.candidates.len(),
@@ -330,7 +331,7 @@ const MAX_CULPRITS: usize = 4;
 const WRAP_AT: usize = 78;
 
 fn cases(n: usize) -> String {
-    format!("{n} case{}", if n == 1 { "" } else { "s" })
+    count(n, "case")
 }
 
 fn percent(share: f64) -> String {
@@ -371,7 +372,7 @@ impl Summary {
         };
         out += &wrap("", &format!("sweep {} of {} on {}: {ending}", self.sweep, self.kernel, self.device), "  ");
         if self.chains.is_empty() {
-            out += &format!("{} candidates on {}\n\n", self.n_candidates, cases(self.n_cases));
+            out += &format!("{} on {}\n\n", count(self.n_candidates, "candidate"), cases(self.n_cases));
             self.verdict_lines(&mut out, resume);
             self.winner_lines(&mut out);
             out += &wrap("", &self.i1.text(), "  ");
@@ -379,7 +380,9 @@ impl Summary {
             self.chain_lines(&mut out);
         }
         self.time_lines(&mut out);
-        out += "\nwritten:\n";
+        if !self.files.is_empty() {
+            out += "\nwritten:\n";
+        }
         for file in &self.files {
             out += &format!("  {file}\n");
         }
@@ -496,8 +499,8 @@ impl Summary {
             *out += &wrap(
                 "",
                 &format!(
-                    "{} finalists confirmed, each by at least {replays} replays on every case it runs on",
-                    confirmed.len()
+                    "{} confirmed, each by at least {replays} replays on every case it runs on",
+                    count(confirmed.len(), "finalist")
                 ),
                 "  ",
             );
