@@ -80,10 +80,12 @@ pub fn select<'a>(all: &'a [Capabilities], selector: Option<&str>) -> Result<&'a
         [device] => Ok(device),
         [] => {
             let all: Vec<&Capabilities> = all.iter().collect();
-            let advice = driver_files::advice().unwrap_or_else(|| {
-                "VK_DRIVER_FILES names drivers that the loader does not find by itself (`doctor` shows how to use SwiftShader)".to_owned()
-            });
-            Err(format!("no device matches --device {text} (there are: {}); {advice}", names(&all)))
+            let advice = driver_files::advice()
+                .unwrap_or_else(|| "VK_DRIVER_FILES names drivers that the loader does not find by itself".to_owned());
+            Err(format!(
+                "no device matches --device {text} (there are: {}); {advice} (`doctor` shows how to use SwiftShader)",
+                names(&all)
+            ))
         }
         _ => Err(format!(
             "--device {text} fits {} devices: {} (give the index, or more of the name)",
