@@ -2,9 +2,9 @@
 
 /// Everything that was asked for was done.
 pub const OK: i32 = 0;
-/// The command ran, and what it checked does not hold: `check`, `ci`, `specimens`, `reproduce`, `triage`,
-/// `diff --fail-on` or `sweep --validate` found something; also `sweep` and `bundle`, where files are well formed and the checks of
-/// `check` find that the module is not what `variants.yaml` declares, or that it has a fault that a run may not show.
+/// The command ran, and what it checked does not hold: `check`, `ci`, `doctor`, `specimens`, `reproduce`, `triage`,
+/// `sweep --validate`, `table --check` or `diff --fail-on` found something; also `sweep` and `bundle`, where files are well formed and
+/// the checks of `check` find that the module is not what `variants.yaml` declares, or that it has a fault that a run may not show.
 pub const FOUND: i32 = 1;
 /// The command line is wrong (clap's own code), or its `--project` is no folder.
 pub const USAGE: i32 = 2;

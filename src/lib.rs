@@ -61,6 +61,10 @@ pub mod driver_files;
 
 pub mod exit;
 
+pub mod hint;
+
 pub mod host_memory;
+
+pub mod host_system;
 
 pub mod notice;

@@ -4,6 +4,12 @@
 use std::fmt::Display;
 use std::io::Write as _;
 
+/// `1 problem`, `2 problems`; `1 class`, `2 classes`.
+pub fn count(n: usize, noun: &str) -> String {
+    let plural = if noun.ends_with('s') { "es" } else { "s" };
+    format!("{n} {noun}{}", if n == 1 { "" } else { plural })
+}
+
 /// One line, or several, to stderr.
 pub fn notice(text: impl Display) {
     // Written in one piece, so that the lines of two threads do not mix.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// In the order of the data. `exit` and the crate's root belong to all.
+/// In the order of the data. The crate's root and the files beside it (`exit`, `hint`, `notice`, `beside`, ...) belong to all.
 const STAGES: [&str; 13] = [
     "matrix",
     "codegen",

@@ -68,6 +68,26 @@ fn each_kind_of_fault_has_its_exit_code() {
     assert_eq!(code(&case("err_glsl"), &bundle), Some(exit::INPUT));
 }
 
+/// `tilesmith` is on few people's PATH: a hint that names it would not run.
+#[test]
+fn hints_name_the_way_that_tilesmith_was_called() {
+    let cache = tempfile::tempdir().unwrap();
+    let hint = |by: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_tilesmith"))
+            .env("TILESMITH_CALLED_AS", by)
+            .env("TILESMITH_CACHE", cache.path())
+            .args(["list", "--project"])
+            .arg(case("plain"))
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap().lines().find(|line| line.starts_with("next: ")).unwrap().to_owned()
+    };
+    let project = case("plain");
+    let next = |by: &str| format!("next: `{by} --project {} check` compiles every variant", project.display());
+    assert_eq!(hint(""), next(env!("CARGO_BIN_EXE_tilesmith")));
+    assert_eq!(hint("cargo xtask"), next("cargo xtask"));
+}
+
 #[test]
 fn all_failures_are_listed() {
     let cache = tempfile::tempdir().unwrap();
@@ -86,6 +106,34 @@ fn all_failures_are_listed() {
 }
 
 #[test]
+fn the_glsl_of_a_variant_is_printed_with_the_lines_that_messages_name() {
+    let cache = tempfile::tempdir().unwrap();
+    let output = tilesmith(&case("err_glsl"), cache.path(), &["check", "--glsl", "toy_f32_one"]);
+    assert_eq!(output.status.code(), Some(exit::OK));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.lines().nth(16).unwrap().contains("greaterThanEqual(id.xy, sise)"), "{text}");
+    let output = tilesmith(&case("err_glsl"), cache.path(), &["check", "--glsl", "toy_f32_on"]);
+    assert_eq!(output.status.code(), Some(exit::USAGE));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("did you mean `toy_f32_one`?"), "{text}");
+}
+
+/// miette's own rendering gives each cause a second time, and each of several faults a head with nothing on it.
+#[test]
+fn nothing_is_said_twice() {
+    let cache = tempfile::tempdir().unwrap();
+    let empty = tempfile::tempdir().unwrap();
+    let output = tilesmith(empty.path(), cache.path(), &["list", "--format", "json"]);
+    let text = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(text.matches("No such file").count(), 1, "{text}");
+    assert_eq!(json(&output)["error"]["causes"], serde_json::json!([]));
+    let output = tilesmith(&case("err_undefined"), cache.path(), &["check"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("have 1 problem") || text.contains("problems"), "{text}");
+    assert!(text.contains("toy.comp.jinja:") && !text.contains("Error:"), "{text}");
+}
+
+#[test]
 fn lists_fit_80_columns() {
     let cache = tempfile::tempdir().unwrap();
     for arguments in [&["list"][..], &["list", "--filtered"]] {
@@ -93,7 +141,8 @@ fn lists_fit_80_columns() {
         assert_eq!(output.status.code(), Some(exit::OK));
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.contains("720 variants x 12 local sizes = 8640 candidates"), "{text}");
-        for line in text.lines() {
+        // Commands are there to be copied, and as long as the project's path.
+        for line in text.lines().filter(|line| !line.contains('`')) {
             assert!(line.chars().count() <= 80, "{line}");
         }
     }

@@ -30,7 +30,7 @@ fn diff(folder: &Path) -> Outcome {
         .args(args.lines())
         .current_dir(folder)
         .env_remove("CLICOLOR_FORCE")
-        .envs([("NO_COLOR", "1"), ("LC_ALL", "C.UTF-8"), ("COLUMNS", "80")])
+        .envs([("TILESMITH_CALLED_AS", "tilesmith"), ("NO_COLOR", "1"), ("LC_ALL", "C.UTF-8"), ("COLUMNS", "80")])
         .output()
         .unwrap();
     Outcome {

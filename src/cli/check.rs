@@ -14,7 +14,9 @@ use super::print;
 use super::{Common, Failure, Format};
 use crate::codegen::{CodegenError, Module, Project, compiler_version, duplicates, harness};
 use crate::exit;
+use crate::hint;
 use crate::matrix::interface::FIRST_SPEC_ID;
+use crate::matrix::suggestion::did_you_mean;
 use crate::matrix::{Kernel, Variant};
 use crate::notice::notice;
 use crate::ops;
@@ -25,6 +27,12 @@ pub struct Args {
     /// Only this kernel.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
+    /// List every fault with all its variants; else names are shortened, and faults that follow from others.
+    #[arg(long)]
+    all: bool,
+    /// Only print the GLSL of this variant, whose lines the messages name.
+    #[arg(long, value_name = "VARIANT", conflicts_with_all = ["kernel", "all"])]
+    glsl: Option<String>,
 }
 
 /// What became of one kernel.
@@ -54,6 +62,9 @@ impl Checked<'_> {
 pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let start = Instant::now();
     let project = Project::load(&common.project, ops::FEATURES)?;
+    if let Some(name) = &args.glsl {
+        return print_glsl(common, &project, name);
+    }
     let kernels: Vec<&Kernel> = match &args.kernel {
         Some(name) => vec![project.kernel(name)?],
         None => project.kernels().iter().collect(),
@@ -88,9 +99,31 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
             });
             print(&format!("{document:#}\n"))?;
         }
-        Format::Text | Format::Md => report(&project, checked, wall_s)?,
+        Format::Text | Format::Md => report(&project, checked, wall_s, args.all)?,
     }
     Ok(code)
+}
+
+fn print_glsl(common: &Common, project: &Project, name: &str) -> Result<i32, Failure> {
+    let mut names = Vec::new();
+    for kernel in project.kernels() {
+        let expansion = project.expand(kernel)?;
+        let Some(variant) = expansion.variants.iter().find(|variant| variant.name == name) else {
+            names.extend(expansion.variants.into_iter().map(|variant| variant.name));
+            continue;
+        };
+        project.check_templates(kernel)?;
+        let glsl = project.render(variant)?;
+        return match common.format {
+            Format::Json => print(&format!("{:#}\n", json!({ "variant": name, "glsl": glsl }))),
+            Format::Text | Format::Md => print(&glsl),
+        };
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let nearest = did_you_mean(name, &names).map_or(String::new(), |help| format!("; {help}"));
+    let message =
+        format!("no variant is called `{name}` (`{}` names them{nearest})", hint::command("list --where true"));
+    Err(Failure::new(exit::USAGE, miette::miette!("{message}")))
 }
 
 fn check<'p>(project: &Project, kernel: &'p Kernel) -> Checked<'p> {
@@ -116,7 +149,7 @@ fn progress_bar(n: usize, kernel: &str) -> ProgressBar {
     }
 }
 
-fn report(project: &Project, checked: Vec<Checked>, wall_s: f64) -> Result<(), Failure> {
+fn report(project: &Project, checked: Vec<Checked>, wall_s: f64, all: bool) -> Result<(), Failure> {
     let mut text = String::new();
     let mut summary = table(&["kernel", "variants", "filtered", "compiled", "from cache", "same SPIR-V"]);
     let mut notes = String::new();
@@ -171,18 +204,19 @@ fn report(project: &Project, checked: Vec<Checked>, wall_s: f64) -> Result<(), F
     for end in &open {
         let _ = writeln!(text, "{end}");
     }
-    text.push_str(if failures.is_empty() && !open.is_empty() {
-        "next: `tilesmith sweep` measures what is compiled now, and `tilesmith table` writes the tables anew\n"
+    let _ = if failures.is_empty() && !open.is_empty() {
+        let (sweep, table) = (hint::command("sweep"), hint::command("table"));
+        writeln!(text, "next: `{sweep}` measures what is compiled now, and `{table}` writes the tables anew")
     } else if failures.is_empty() {
-        "next: `tilesmith sweep` verifies and times them on a device\n"
+        writeln!(text, "next: `{}` verifies and times them on a device", hint::command("sweep"))
     } else {
-        "next: mend what stderr lists, then `tilesmith check` again\n"
-    });
+        writeln!(text, "next: mend what stderr lists, then `{}` again", hint::command("check"))
+    };
     print(&text)?;
     for (kernel, error) in failures {
         match error {
             // Its text is a list already, and long: no frame round it.
-            CodegenError::Compile(errors) => notice(format_args!("kernel {kernel}: {errors}")),
+            CodegenError::Compile(errors) => notice(format_args!("kernel {kernel}: {}", errors.listing(all))),
             other => notice(format_args!("{:?}", miette::Report::new(other))),
         }
     }

@@ -7,6 +7,7 @@ use self::report::{Missing, Report};
 use super::{Common, Failure, Format};
 use crate::exit;
 use crate::gpu::Capabilities;
+use crate::hint::{self, quoted};
 
 mod machine;
 mod report;
@@ -73,6 +74,12 @@ fn text(report: &Report, machine: &Machine) -> String {
         out += "\n";
     }
 
+    if let Some(file) = report.swiftshader.iter().find(|file| !report.driver_files.contains(file)) {
+        // Never wrapped: it is there to be copied.
+        let file = quoted(&file.display().to_string());
+        out += &format!("to use SwiftShader:\n    VK_DRIVER_FILES={file} {}\n\n", hint::command("sweep"));
+    }
+
     let project = &report.project;
     out += &match (project.has_matrix, project.results.len()) {
         (false, _) => format!("project  {}: no variants.yaml here\n", short(&project.path)),
@@ -82,7 +89,10 @@ fn text(report: &Report, machine: &Machine) -> String {
         out += &format!("         {}\n", short(result));
     }
     for journal in &project.journals {
-        out += &wrapped(&format!("unfinished sweep: {} (go on with `sweep --resume`)", short(journal)), "         ");
+        out += &wrapped(
+            &format!("unfinished sweep: {} (go on with `{}`)", short(journal), hint::command("sweep --resume")),
+            "         ",
+        );
     }
 
     out += "\n";
@@ -103,11 +113,14 @@ fn missing_lines(missing: &Missing) -> String {
 
 fn closing(report: &Report) -> String {
     let n_needed = report.missing.iter().filter(|missing| missing.needed).count();
+    let ready = |arguments| format!("ready; next: {}\n", hint::command(arguments));
     match (n_needed, report.project.has_matrix) {
-        (0, true) if !report.project.journals.is_empty() => "ready; next: tilesmith sweep --resume\n".to_owned(),
-        (0, true) if report.project.results.is_empty() => "ready; next: tilesmith sweep\n".to_owned(),
-        (0, true) => "ready; next: tilesmith table\n".to_owned(),
-        (0, false) => "ready; next: tilesmith --project DIR list, where DIR holds a variants.yaml\n".to_owned(),
+        (0, true) if !report.project.journals.is_empty() => ready("sweep --resume"),
+        (0, true) if report.project.results.is_empty() => ready("sweep"),
+        (0, true) => ready("table"),
+        (0, false) => {
+            format!("ready; next: {}, where DIR holds a variants.yaml\n", hint::command("list --project DIR"))
+        }
         (1, _) => "1 needed thing is missing; next: the command under it\n".to_owned(),
         (n, _) => format!("{n} needed things are missing; next: the commands under them\n"),
     }

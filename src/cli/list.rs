@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 use super::{Common, Failure, Format, print};
 use crate::codegen::{CodegenError, Project};
-use crate::exit;
+use crate::matrix::expression::ExpressionError;
 use crate::matrix::local_name;
 use crate::matrix::{Axis, AxisChoice, Expansion, Kernel, Phase, Variant};
 use crate::ops;
+use crate::{exit, hint};
 
 const WIDTH: u16 = 80;
 
@@ -50,12 +51,10 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     if common.format == Format::Json {
         text = format!("{:#}\n", json!({ "kernels": documents }));
     } else {
-        text.push_str("next: `tilesmith check` compiles every variant");
-        text.push_str(if args.filtered {
-            "\n"
-        } else {
-            "; `tilesmith list --filtered` says\nwhat was filtered out and why\n"
-        });
+        let _ = writeln!(text, "next: `{}` compiles every variant", hint::command("check"));
+        if !args.filtered {
+            let _ = writeln!(text, "  `{}` says what was filtered out and why", hint::command("list --filtered"));
+        }
     }
     print(&text)
 }
@@ -78,8 +77,9 @@ pub(super) fn lines(table: &Table) -> String {
 
 /// Keeps the variants for which the condition holds.
 fn select(kernel: &Kernel, expansion: &mut Expansion, condition: &str) -> Result<(), Failure> {
-    let wrong = |error| {
-        Failure::new(exit::USAGE, miette::Report::new(error).wrap_err(format!("--where for kernel {}", kernel.name)))
+    let wrong = |error: ExpressionError| {
+        let help = error.help.as_ref().map_or(String::new(), |help| format!(" ({help})"));
+        Failure::new(exit::USAGE, miette::miette!("--where for kernel {}: {error}{help}", kernel.name))
     };
     let filter = kernel.filter(condition).map_err(wrong)?;
     let keeps = expansion

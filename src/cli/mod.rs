@@ -4,16 +4,18 @@
 #![allow(rustdoc::invalid_html_tags)]
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand, ValueEnum};
+use miette::ReportHandler as _;
 use serde_json::{Value, json};
 
-use crate::exit;
 use crate::notice::notice;
+use crate::{exit, hint};
 
 pub mod bundle;
 pub mod check;
@@ -42,11 +44,16 @@ pub struct Cli {
 #[derive(Debug, Clone, clap::Args)]
 pub struct Common {
     /// Folder with variants.yaml, templates/, sweeps/ and results/.
-    #[arg(long, global = true, value_name = "DIR", default_value = ".")]
+    #[arg(long, global = true, value_name = "DIR", default_value_os_t = default_project())]
     pub project: PathBuf,
     /// How results are printed.
     #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+/// The folder at hand, unless whoever called this program says otherwise.
+fn default_project() -> PathBuf {
+    std::env::var_os(hint::PROJECT).filter(|path| !path.is_empty()).map_or_else(|| PathBuf::from("."), PathBuf::from)
 }
 
 impl Common {
@@ -109,11 +116,13 @@ impl Failure {
 
     /// What stands under `error` in a JSON document.
     fn json(&self) -> Value {
-        let causes: Vec<String> = self.report.chain().skip(1).map(ToString::to_string).collect();
+        let message = self.report.to_string();
+        // Most messages give their cause themselves.
+        let causes = self.report.chain().skip(1).map(ToString::to_string).filter(|cause| !message.contains(cause));
         let related = self.report.related().into_iter().flatten().map(ToString::to_string);
         json!({
-            "message": self.report.to_string(),
-            "causes": causes.into_iter().chain(related).collect::<Vec<_>>(),
+            "message": message,
+            "causes": causes.chain(related).collect::<Vec<_>>(),
             "help": self.report.help().map(|help| help.to_string()),
             "exit_code": self.code,
         })
@@ -123,9 +132,36 @@ impl Failure {
 /// `--device`: an empty name would be a part of every device's.
 fn parse_device(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
-        return Err("allowed: a device's name, a part of it, or its index (`tilesmith doctor` lists them)".to_owned());
+        let list = hint::command("doctor");
+        return Err(format!("allowed: a device's name, a part of it, or its index (`{list}` lists them)"));
     }
     Ok(text.to_owned())
+}
+
+/// miette's rendering of an error, less what would be said twice.
+struct Handler(miette::MietteHandler);
+
+struct Rendered<'a>(&'a miette::MietteHandler, &'a dyn miette::Diagnostic);
+
+impl fmt::Display for Rendered<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.debug(self.1, f)
+    }
+}
+
+impl miette::ReportHandler for Handler {
+    fn debug(&self, error: &dyn miette::Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The heads of the faults that a message stands for, each a line of its own with nothing on it.
+        f.write_str(&Rendered(&self.0, error).to_string().replace("Error: \n", ""))
+    }
+}
+
+/// Our messages give their causes themselves: no chain of them below.
+fn set_rendering() {
+    // Fails where a test has set one already.
+    let _ = miette::set_hook(Box::new(|_| {
+        Box::new(Handler(miette::MietteHandlerOpts::new().without_cause_chain().build()))
+    }));
 }
 
 /// Whether stdout has its document already: `--format json` promises one.
@@ -187,9 +223,18 @@ fn check_project(project: &Path) -> Result<(), Failure> {
     Err(Failure::new(exit::USAGE, miette::miette!("{message}")))
 }
 
+/// For the hints: how this process was called.
+fn remember_call(project: &Path) {
+    let program =
+        std::env::args_os().next().map_or_else(|| "tilesmith".into(), |arg| arg.to_string_lossy().into_owned());
+    hint::remember(&program, Some(project).filter(|project| **project != default_project()));
+}
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| refused(&error));
+    set_rendering();
+    remember_call(&cli.common.project);
     let outcome = check_project(&cli.common.project).and_then(|()| match &cli.command {
         Command::List(args) => list::run(&cli.common, args),
         Command::Check(args) => check::run(&cli.common, args),

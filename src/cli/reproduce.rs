@@ -9,6 +9,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 use super::{Common, Failure, Format};
 use super::{interruption, print};
 use crate::exit;
+use crate::hint;
 use crate::sweep::lock;
 use crate::sweep::progress::Progress;
 use crate::sweep::reproducer::{self, Fate, Finding, ReproducerError, Reproduction, WRONG_ELEMENTS_FILE};
@@ -98,6 +99,7 @@ fn text(reproduction: &Reproduction) -> String {
         Fate::NotTried => "not tried: this device cannot run it, or a check did not run",
     };
     let is_unstable = [&reproducer.found, here].iter().any(|finding| finding.verdict.status == Status::Unstable);
-    let next = if is_unstable { "\nnext: `tilesmith triage` of this folder shows what it depends on" } else { "" };
+    let triage = || format!("\nnext: `{}` of this folder shows what it depends on", hint::command("triage"));
+    let next = if is_unstable { triage() } else { String::new() };
     format!("{head}{elements}\n{end}{next}\n")
 }

@@ -11,6 +11,7 @@ use super::{Common, Failure, Format};
 use super::{interruption, print};
 use crate::codegen::Project;
 use crate::exit;
+use crate::hint::{self, quoted};
 use crate::matrix::Variant;
 use crate::notice::notice;
 use crate::results::driver_faults::{self, Known};
@@ -98,15 +99,14 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         return bugs::run(common, args);
     }
     let bundle = bundle(common, args)?;
-    let stop = watch_signals(common, args)?;
+    let stop = watch_signals(args)?;
     let told = sweep(common, args, bundle, stop)?;
     print(&told.text(common.format)?)?;
     told.code()
 }
 
-pub(super) fn watch_signals(common: &Common, args: &Args) -> Result<Arc<AtomicBool>, Failure> {
-    let goes_on =
-        format!("stopped at once; what was measured is in the journal: `{}` goes on", resume_command(common, args));
+pub(super) fn watch_signals(args: &Args) -> Result<Arc<AtomicBool>, Failure> {
+    let goes_on = format!("stopped at once; what was measured is in the journal: `{}` goes on", resume_command(args));
     interruption::watch("stopping after what is in flight (once more to stop at once)", goes_on)
 }
 
@@ -148,7 +148,7 @@ fn sweep(common: &Common, args: &Args, mut bundle: Loaded, stop: Arc<AtomicBool>
         out: results_dir(common, args),
         worker,
         patience: Patience::default(),
-        resume_command: resume_command(common, args),
+        resume_command: resume_command(args),
         device_locks: lock::folder_of_user(),
         stop,
     };
@@ -196,7 +196,7 @@ fn sweep(common: &Common, args: &Args, mut bundle: Loaded, stop: Arc<AtomicBool>
     json["tables"] = paths.clone().into();
     json["reproducers"] = serde_json::json!(reproducers.as_ref().ok().and_then(|r| Some(&r.as_ref()?.0)));
     json["bugs"] = known.as_ref().ok().and_then(Option::as_ref).map_or(Value::Null, bugs::json);
-    let mut text = summary.text(&resume_command(common, args));
+    let mut text = summary.text(&resume_command(args));
     if args.explain {
         text += &explain::text(&summary.errors);
     }
@@ -264,16 +264,17 @@ fn reproducers_text(folders: &[PathBuf], n_faults: usize, n_bad_chains: usize) -
     let left = n_faults - folders.len();
     let left = if left > 0 { format!(" ({left} further faults have none)") } else { String::new() };
     let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    format!("\nreproducers{left}:\n  {}\nnext: tilesmith reproduce {}\n", names.join("\n  "), quoted(&names[0]))
+    format!(
+        "\nreproducers{left}:\n  {}\nnext: {} {}\n",
+        names.join("\n  "),
+        hint::command("reproduce"),
+        quoted(&names[0])
+    )
 }
 
 /// The same command line, going on.
-fn resume_command(common: &Common, args: &Args) -> String {
-    let mut words = vec!["tilesmith".to_owned()];
-    if common.project != Path::new(".") {
-        words.extend(["--project".to_owned(), common.project.display().to_string()]);
-    }
-    words.push("sweep".to_owned());
+fn resume_command(args: &Args) -> String {
+    let mut words = vec!["sweep".to_owned()];
     match &args.bundle {
         Some(dir) => words.extend(["--bundle".to_owned(), dir.display().to_string()]),
         None => words.push(args.file().display().to_string()),
@@ -299,17 +300,7 @@ fn resume_command(common: &Common, args: &Args) -> String {
         words.push("--bugs".to_owned());
     }
     words.push("--resume".to_owned());
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a shell wants it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:=,+%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+    hint::command(&words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
 }
 
 /// A bundle, with the folder that goes away with it when it was only a part of another.

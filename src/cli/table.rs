@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{Common, Failure, Format};
 use crate::codegen::Project;
 use crate::exit;
+use crate::hint;
 use crate::matrix::local_name;
 use crate::notice::notice;
 use crate::ops;
@@ -224,7 +225,7 @@ fn summary(made: &Made, check: bool) -> String {
             "Nothing was admitted, so no table is written. Next: read the verdicts in the results' CSV.".to_owned()
         }
         (_, true, true) => "Up to date.".to_owned(),
-        (_, true, false) => format!("Not up to date: {}. Next: `tilesmith table`.", files.join(", ")),
+        (_, true, false) => format!("Not up to date: {}. Next: `{}`.", files.join(", "), hint::command("table")),
         (_, false, _) => format!("Wrote {}.\nNext: compile one of them in.", files.join(", ")),
     };
     let _ = writeln!(out, "{next}\n");

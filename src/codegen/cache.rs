@@ -5,21 +5,16 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::beside;
+use crate::{beside, host_system};
 
 /// Overrides the folder.
 pub const ENV_VAR: &str = "TILESMITH_CACHE";
 /// Raised when the format of an entry or the meaning of a key changes.
 const FORMAT: &str = "tilesmith-spirv-1";
 
-fn path_in(variable: &str) -> Option<PathBuf> {
-    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
-}
-
-/// A folder of tilesmith's in the user's cache: below `$XDG_CACHE_HOME`, else `~/.cache`; none where no home folder is known.
+/// A folder of tilesmith's in the user's cache; none where no home folder is known.
 pub fn user_folder(name: &str) -> Option<PathBuf> {
-    let base = path_in("XDG_CACHE_HOME").or_else(|| path_in("HOME").map(|home| home.join(".cache")))?;
-    Some(base.join("tilesmith").join(name))
+    Some(host_system::cache_folder()?.join(name))
 }
 
 /// A folder of modules, or none where no home folder is known.
@@ -31,7 +26,8 @@ pub struct Cache {
 impl Cache {
     /// `$TILESMITH_CACHE`, else `$XDG_CACHE_HOME/tilesmith/spirv`, else `~/.cache/tilesmith/spirv`.
     pub fn of_user() -> Cache {
-        Cache { folder: path_in(ENV_VAR).or_else(|| user_folder("spirv")) }
+        let chosen = std::env::var_os(ENV_VAR).filter(|value| !value.is_empty()).map(PathBuf::from);
+        Cache { folder: chosen.or_else(|| user_folder("spirv")) }
     }
 
     pub fn in_folder(folder: impl Into<PathBuf>) -> Cache {

@@ -22,6 +22,7 @@ use crate::matrix::document::FileError;
 use crate::matrix::{
     Expansion, Kernel, Matrix, MatrixError, OpFeatures, Requirements, StaticCounts, Variant, expand, file,
 };
+use crate::notice::count;
 
 /// The front end recurses on deep expressions: an unroll of 256 needs more than the usual 2 MiB.
 const STACK_BYTES: usize = 64 << 20;
@@ -80,11 +81,6 @@ pub struct Module {
     /// Front-end compile time; `None` when the module came from the cache.
     pub compile_ms: Option<f64>,
     pub from_cache: bool,
-}
-
-/// `1 problem`, `2 problems`.
-pub(super) fn count(n: usize, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Called with the number of variants done and of all, from several threads.
@@ -211,6 +207,15 @@ impl Project {
             match outcome {
                 Ok(module) => modules.push(module),
                 Err(more) => failures.extend(more),
+            }
+        }
+        for failure in &mut failures {
+            if let (Some((_, text)), Step::Compile | Step::Static(_)) = (&failure.rendered, failure.step)
+                && let Some(kernel) =
+                    variants.iter().find(|v| v.name == failure.variant).and_then(|v| kernels.get(v.kernel.as_str()))
+                && let Some(origin) = self.templates.origin(&kernel.template.text, text)
+            {
+                failure.template = origin;
             }
         }
         if failures.is_empty() {

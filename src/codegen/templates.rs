@@ -91,6 +91,31 @@ impl Templates {
         self.sources.get(name)
     }
 
+    /// File and line that `line` of the GLSL rendered from `template` comes from: the only one, of the template and those
+    /// that it names, which reads like it but for its expressions; none where several do, or none does.
+    pub fn origin(&self, template: &str, line: &str) -> Option<String> {
+        let mut reached = vec![template];
+        let mut n_read = 0;
+        while let Some(source) = reached.get(n_read).map(|name| self.sources.get(*name)) {
+            n_read += 1;
+            let text = source.map_or("", |source| &source.text);
+            let quoted = |name: &str| [format!("\"{name}\""), format!("'{name}'")];
+            let more: Vec<&str> = self
+                .names()
+                .filter(|name| {
+                    !reached.contains(name) && quoted(name).iter().any(|quoted| text.contains(quoted.as_str()))
+                })
+                .collect();
+            reached.extend(more);
+        }
+        let sources = reached.iter().filter_map(|name| self.sources.get(*name));
+        let mut places = sources.flat_map(|source| {
+            let lines = source.text.lines().enumerate().filter(|(_, written)| reads_like(written, line));
+            lines.map(|(at, _)| format!("{}:{}", source.name, at + 1))
+        });
+        places.next().filter(|_| places.next().is_none() && !line.trim().is_empty())
+    }
+
     /// The names of all templates, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.sources.keys().map(String::as_str)
@@ -132,6 +157,13 @@ impl Templates {
                 FileError::new(&kernel.source, kernel.template.place, message).with_help(did_you_mean(wanted, &names)),
             );
         };
+        if innermost.kind() == ErrorKind::SyntaxError
+            && innermost.detail().is_some_and(|detail| detail.contains("unexpected end of input"))
+            && let Some((tag, place)) = open_block(&source.text)
+        {
+            let message = format!("this `{tag}` block is not closed (`{{% end{tag} %}}` is missing)");
+            return Box::new(FileError::new(source, place, message));
+        }
         let line = innermost.line().unwrap_or(1);
         let mut place = Place::of_line(&source.text, line);
         if let Some(range) = innermost
@@ -144,6 +176,62 @@ impl Templates {
             place.size_bytes = range.end.saturating_sub(range.start);
         }
         Box::new(FileError::new(source, place, message_of(innermost)))
+    }
+}
+
+/// The innermost block that is open at the end of a template.
+fn open_block(text: &str) -> Option<(&str, Place)> {
+    let mut open: Vec<(&str, usize)> = Vec::new();
+    let mut at = 0;
+    while let Some(start) = text[at..].find("{%").map(|n| at + n) {
+        if let Some(comment) = text[at..start].find("{#") {
+            at += comment + text[at + comment..].find("#}")? + 2;
+            continue;
+        }
+        let end = start + text[start..].find("%}")? + 2;
+        let inside = text[start + 2..end - 2].trim_matches(['-', '+']).trim();
+        let word = inside.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+        at = end;
+        match word {
+            "raw" => at += text[end..].find("endraw")?,
+            "set" if inside.contains('=') => {}
+            "if" | "for" | "macro" | "call" | "filter" | "block" | "with" | "autoescape" | "set" => {
+                open.push((word, start))
+            }
+            _ if word.starts_with("end") => drop(open.pop()),
+            _ => {}
+        }
+    }
+    let (word, offset_bytes) = open.pop()?;
+    let before = &text[..offset_bytes];
+    let column = offset_bytes - before.rfind('\n').map_or(0, |n| n + 1) + 1;
+    let size_bytes = text[offset_bytes..].find("%}")? + 2;
+    Some((word, Place { line: before.matches('\n').count() + 1, column, offset_bytes, size_bytes }))
+}
+
+/// Whether the template's line may have become `rendered`: word by word, with anything where an expression stands. Lines that
+/// are little but expressions may have become anything, and tell nothing.
+fn reads_like(written: &str, rendered: &str) -> bool {
+    const MIN_LITERAL: usize = 6;
+    let (mut written, mut rest) = (written.trim(), rendered.trim());
+    let mut n_literal = 0;
+    let mut is_open = false;
+    loop {
+        let (literal, expression) = written.split_once("{{").map_or((written, None), |(l, e)| (l, Some(e)));
+        n_literal += literal.chars().filter(|c| !c.is_whitespace()).count();
+        // Behind an expression the literal may stand anywhere; the last one at the end.
+        let at = match (is_open, expression) {
+            (false, Some(_)) => rest.starts_with(literal).then_some(0),
+            (false, None) => (rest == literal).then_some(0),
+            (true, Some(_)) => rest.find(literal),
+            (true, None) => rest.ends_with(literal).then(|| rest.len() - literal.len()),
+        };
+        let Some(at) = at else { return false };
+        rest = &rest[at + literal.len()..];
+        match expression.and_then(|expression| expression.split_once("}}")) {
+            Some((_, behind)) => (written, is_open) = (behind, true),
+            None => return rest.is_empty() && n_literal >= MIN_LITERAL,
+        }
     }
 }
 
@@ -194,4 +282,38 @@ fn lookup(variant: &Variant, property: fn(&crate::matrix::Binding) -> &'static s
             )
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_open_block_is_named() {
+        let open = |text: &'static str| open_block(text).map(|(tag, place)| (tag, place.line, place.column));
+        assert_eq!(open("{% if a %}\n  {%- for b in c %}\n{% endfor %}\n"), Some(("if", 1, 1)));
+        assert_eq!(open("{% if a %}\n  {%- for b in c %}\n"), Some(("for", 2, 3)));
+        assert_eq!(
+            open("{# {% if a %} #}{% set x = 1 %}{% raw %}{% if %}{% endraw %}{% macro m() %}"),
+            Some(("macro", 1, 61))
+        );
+        assert_eq!(open("{% if a %}{% else %}{% endif %}"), None);
+    }
+
+    #[test]
+    fn a_rendered_line_is_known_by_what_stands_around_its_expressions() {
+        assert!(reads_like("    const int n4 = id.x * {{ tile_texels }};", "const int n4 = id.x * 2;"));
+        assert!(reads_like("vec4 y{{ p }} = load({{ at }}, i);", "  vec4 y0 = load(4 * id.x, i);"));
+        assert!(reads_like("imageStore(a, b, c);", "imageStore(a, b, c);"));
+        for (written, rendered) in [
+            ("const int n4 = id.x * {{ tile_texels }};", "const int n4 = id.y * 2;"),
+            ("const int n4 = id.x * {{ tile_texels }};", "const int n4 = id.x * 2; // and more"),
+            ("imageStore(a, b, c);", "imageStore(a, b, c); }"),
+            ("{{ bindings() }}", "layout(set = 0, binding = 0) buffer B { float x[]; };"),
+            ("}", "}"),
+            ("{{ x", "anything"),
+        ] {
+            assert!(!reads_like(written, rendered), "{written}: {rendered}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::capabilities::{Capabilities, Limits};
+use super::capabilities::{Capabilities, Limits, select};
 use super::error::GpuError;
 use super::validation::{Check, LAYER, Messages, messenger};
 
@@ -108,25 +108,13 @@ impl Instance {
         (0..self.physical.len()).filter_map(|i| self.find(i).ok()).map(|f| f.capabilities).collect()
     }
 
-    /// A device by index or by a part of its name (any case); without a selector the best kind there is:
-    /// discrete, integrated, virtual, other, CPU.
+    /// The device that `--device` means, see [`select`].
     pub fn select(&self, selector: Option<&str>) -> Result<Capabilities, String> {
         let all = self.devices();
-        let names = || all.iter().map(|c| format!("{} = {}", c.index, c.name)).collect::<Vec<_>>().join(", ");
-        let rank = |c: &Capabilities| {
-            ["discrete", "integrated", "virtual", "other", "cpu"].iter().position(|k| *k == c.kind).unwrap_or(3)
-        };
-        match selector {
-            None => all.iter().min_by_key(|c| rank(c)).cloned().ok_or_else(|| GpuError::NoDevice.to_string()),
-            Some(text) => {
-                let by_index = text.parse::<usize>().ok().and_then(|i| all.iter().find(|c| c.index == i));
-                let lower = text.to_lowercase();
-                by_index
-                    .or_else(|| all.iter().find(|c| c.name.to_lowercase().contains(&lower)))
-                    .cloned()
-                    .ok_or_else(|| format!("no device matches --device {text} (there are: {})", names()))
-            }
+        if all.is_empty() {
+            return Err(GpuError::NoDevice.to_string());
         }
+        select(&all, selector).cloned()
     }
 
     pub(super) fn find(&self, index: usize) -> Result<Found, GpuError> {

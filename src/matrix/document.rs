@@ -160,8 +160,10 @@ impl Document {
         match serde_saphyr::from_str_with_options::<Node>(text, options) {
             Ok(root) => Ok(Document { source, root }),
             Err(error) => {
-                let place = error.location().map(place_of).unwrap_or(Place { line: 1, column: 1, ..Place::default() });
-                let (message, help) = match error.without_snippet() {
+                let said = error.without_snippet();
+                let place = error.location().map(place_of).map(|place| with_offset(place, text));
+                let place = place.unwrap_or(Place { line: 1, column: 1, ..Place::default() });
+                let (message, help) = match said {
                     serde_saphyr::Error::DuplicateMappingKey { key, .. } => {
                         let key = key.as_deref().unwrap_or("?");
                         (
@@ -172,6 +174,8 @@ impl Document {
                     other => {
                         let text = other.to_string();
                         let first = text.lines().next().unwrap_or("not YAML").trim_end_matches('.');
+                        // The place stands before the message already.
+                        let first = first.rsplit_once(" at line ").map_or(first, |(words, _)| words);
                         (format!("not valid YAML: {first}"), None)
                     }
                 };
@@ -274,6 +278,18 @@ pub fn display_name(path: &Path) -> String {
     path.strip_prefix(".").unwrap_or(path).display().to_string()
 }
 
+/// The byte at a line and a column: the scanner's own errors come without.
+fn with_offset(place: Place, text: &str) -> Place {
+    if place.offset_bytes > 0 || place.line == 0 {
+        return place;
+    }
+    let start: usize = text.split_inclusive('\n').take(place.line - 1).map(str::len).sum();
+    let content = text[start..].lines().next().unwrap_or("");
+    let at = content.char_indices().nth(place.column.saturating_sub(1));
+    let (offset, size_bytes) = at.map_or((content.len(), 0), |(offset, c)| (offset, c.len_utf8()));
+    Place { offset_bytes: start + offset, size_bytes, ..place }
+}
+
 fn place_of(location: serde_saphyr::Location) -> Place {
     let span = location.span();
     Place {
@@ -372,6 +388,12 @@ mod tests {
     fn duplicate_keys_are_refused_where_they_stand() {
         let error = Document::parse("x.yaml", "a: 1\nb: 2\na: 3\n").unwrap_err();
         assert_eq!(error.to_string(), "x.yaml:3:1: duplicate key `a`");
+    }
+
+    #[test]
+    fn a_tab_is_pointed_at_where_it_stands() {
+        let error = Document::parse("x.yaml", "a:\n\tb: 1\n").unwrap_err();
+        assert_eq!((error.place.line, error.place.column, error.place.offset_bytes), (2, 2, 4), "{error}");
     }
 
     #[test]

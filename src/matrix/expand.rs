@@ -108,8 +108,15 @@ pub fn expand(kernel: &Kernel) -> Result<Expansion, Box<FileError>> {
     let n_points =
         kernel.axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.values.len())).filter(|n| *n <= MAX_POINTS);
     let Some(n_points) = n_points else {
-        return Err(kernel
-            .error(kernel.place, format!("kernel {} has more than {MAX_POINTS} points before `where`", kernel.name)));
+        let sizes: Vec<String> =
+            kernel.axes.iter().map(|axis| format!("{} {}", axis.name, axis.values.len())).collect();
+        let message = format!(
+            "kernel {} has more than {MAX_POINTS} combinations of values before `where` (axes: {})",
+            kernel.name,
+            sizes.join(", ")
+        );
+        let help = "leave values or axes out, or split the kernel in two with a template in common";
+        return Err(Box::new(FileError::new(&kernel.source, kernel.place, message).with_help(Some(help.to_owned()))));
     };
     let mut rules: Vec<Projection<bool>> =
         kernel.rules.iter().map(|rule| Projection::new(kernel, &rule.condition.variables)).collect();

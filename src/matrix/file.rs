@@ -1,6 +1,7 @@
 //! The reader of `variants.yaml`: everything that can be said wrong there is said with file, line,
 //! column, what was given and what is allowed. Knows the keys; must not expand, render or compile.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -249,7 +250,8 @@ impl Reader<'_> {
         if values.is_empty() {
             return Err(document.error(node.place, format!("{what} has no values")));
         }
-        for (n, (value, place)) in values.iter().zip(&places).enumerate() {
+        let mut names = HashSet::with_capacity(values.len());
+        for (value, place) in values.iter().zip(&places) {
             let plain = |c: char| c.is_ascii_alphanumeric() || "_-.+".contains(c);
             if value.name.is_empty() || value.name.len() > 64 || !value.name.chars().all(plain) {
                 let message = format!(
@@ -258,7 +260,7 @@ impl Reader<'_> {
                 );
                 return Err(document.error(*place, message));
             }
-            if values[..n].iter().any(|earlier| earlier.name == value.name) {
+            if !names.insert(value.name.as_str()) {
                 return Err(document.error(*place, format!("{what} has the value `{}` twice", value.name)));
             }
         }

@@ -549,7 +549,7 @@ pub fn f16_neighbours(value: f64) -> [f32; 2] {
     pair
 }
 
-/// At most `n` indices of `0..n_output`, spread evenly and with an odd stride, the first and last among them.
+/// At most `n` indices of `0..n_output`, spread evenly, the first and last among them.
 pub fn spread_indices(n_output: usize, n: usize) -> Vec<usize> {
     if n_output <= n {
         return (0..n_output).collect();

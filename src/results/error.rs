@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::exit;
+use crate::{exit, hint};
 
 /// Line and column in a file, both from 1, where they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,8 @@ pub enum ResultsError {
     )]
     Missing { path: PathBuf },
     #[error(
-        "{path}: no results in this folder (expected <sweep>.csv or <sweep>.full.csv.zst; `tilesmith sweep` writes them)"
+        "{path}: no results in this folder (expected <sweep>.csv or <sweep>.full.csv.zst; `{}` writes them)",
+        hint::command("sweep")
     )]
     Empty { path: PathBuf },
     #[error("{path}: cannot read: {source}")]
@@ -44,7 +45,7 @@ pub enum ResultsError {
     DuplicateColumn { path: PathBuf, column: String },
     #[error("{path}:{line}: column {column}: {value:?} is not allowed (allowed: {allowed})")]
     BadCell { path: PathBuf, line: u64, column: String, value: String, allowed: String },
-    #[error("{path}{at}: {message} (`tilesmith sweep` writes this file; without it the CSV still loads)")]
+    #[error("{path}{at}: {message} (`{}` writes this file; without it the CSV still loads)", hint::command("sweep"))]
     Provenance { path: PathBuf, at: Place, message: String },
     #[error("{path}{at}: {message} (nothing was written to it: mend it, or move it away and sweep again)")]
     Bugs { path: PathBuf, at: Place, message: String },

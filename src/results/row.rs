@@ -32,7 +32,7 @@ pub struct Row {
     /// As declared, before shrinking.
     pub local: [u32; 3],
     pub verdict: Verdict,
-    /// Which value of which axis brings the fault (filled by a later stage).
+    /// The axis values that bring the fault, where other candidates of the class are admitted.
     pub culprit: Option<String>,
     /// Exact on small integers, so equal on every GPU. 16 hex digits.
     pub i1_hash: Option<String>,

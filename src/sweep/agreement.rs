@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::state::State;
+use crate::notice::count;
 
 /// Case by case, over all classes: their I1 hashes are one.
 #[derive(Debug, Default, Serialize)]
@@ -72,10 +73,9 @@ impl Agreement {
                 _ => "0".to_owned(),
             };
             format!(
-                "I1: all {n} admitted variants of each of {} given classes bit-identical in every case ({} case{})",
-                self.n_variants.len(),
-                self.hashes.len(),
-                if self.hashes.len() == 1 { "" } else { "s" }
+                "I1: all {n} admitted variants of each of {} bit-identical in every case ({})",
+                count(self.n_variants.len(), "given class"),
+                count(self.hashes.len(), "case")
             )
         } else {
             format!(

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use crate::matrix::Scalar;
 use crate::matrix::document::{self, Content, Document, FileError, Node, Place, display_name};
 use crate::matrix::suggestion::{did_you_mean, join_names};
-use crate::ops::case::parse_value;
+use crate::ops::case::{CaseError, parse_value};
 use crate::ops::{Case, FIELDS, Fields};
 use crate::results;
 use crate::worker::bundle::Rules;
@@ -218,7 +218,7 @@ fn read_cases(
                         given.insert(key.name.clone(), parsed);
                     }
                 }
-                let case = Case::new(op, &given).map_err(|e| document.error(item.place, e.to_string()))?;
+                let case = Case::new(op, &given).map_err(|e| document.error(place_of(item, &e), e.to_string()))?;
                 let at = format!("{}:{}", document.source.name, item.place.line);
                 if let Some(first) = cases.iter().find(|c| c.case.id == case.id) {
                     let message = format!("case {} stands here a second time (first at {})", case.id, first.at);
@@ -239,6 +239,22 @@ fn read_cases(
     Ok(cases)
 }
 
+/// Where the fault of a case stands: the field that is wrong, else the case.
+fn place_of(item: &Node, error: &CaseError) -> Place {
+    let entries = if let Content::Map(entries) = &item.content { &entries[..] } else { &[] };
+    let entry = |field: &str| entries.iter().find(|(key, _)| key.name == field);
+    let place = match error {
+        CaseError::UnknownField { field, .. } => entry(field).map(|(key, _)| key.place),
+        CaseError::TooSmall { field, .. } | CaseError::TooLarge { field, .. } => {
+            entry(field).map(|(_, value)| value.place)
+        }
+        CaseError::Activation { .. } => entry("activation").map(|(_, value)| value.place),
+        CaseError::Groups { .. } => entry("groups").map(|(_, value)| value.place),
+        _ => None,
+    };
+    place.unwrap_or(item.place)
+}
+
 fn parse_count(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(count) if count.is_finite() && count > 0.0 => Ok(count),
@@ -251,10 +267,13 @@ fn read_csv(path: &Path, op: &str, sweep: &str) -> Result<Vec<FileCase>, SweepFi
     let at_line = |line: u64, message: String| SweepFileError::CsvRow { path: shown.clone(), line, message };
     let csv_failed = |error: csv::Error| {
         let line = error.position().map_or(1, csv::Position::line);
-        let text = error.to_string();
         match error.into_kind() {
             csv::ErrorKind::Io(source) => SweepFileError::Csv { path: shown.clone(), sweep: sweep.to_owned(), source },
-            _ => at_line(line, text),
+            csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+                at_line(line, format!("{len} cells where the header has {expected_len}"))
+            }
+            csv::ErrorKind::Utf8 { err, .. } => at_line(line, format!("cell {} is not UTF-8", err.field() + 1)),
+            other => at_line(line, format!("{other:?}")),
         }
     };
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(path).map_err(csv_failed)?;
@@ -308,6 +327,9 @@ fn read_csv(path: &Path, op: &str, sweep: &str) -> Result<Vec<FileCase>, SweepFi
             return Err(at_line(line, message));
         }
         cases.push(FileCase { case, count, at });
+    }
+    if cases.is_empty() {
+        return Err(at_line(1, "no cases here: each is a row below the header".to_owned()));
     }
     Ok(cases)
 }

@@ -11,6 +11,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::gpu::Capabilities;
+use crate::hint;
 use crate::verify::{Kind, Verdict};
 use crate::worker::protocol::{Block, Chained, Replayed, Sample, Verified};
 
@@ -193,7 +194,8 @@ impl Entry {
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error(
-        "{path}: cannot write the journal: {source} (what it holds is kept; free some space, then `tilesmith sweep --resume`)"
+        "{path}: cannot write the journal: {source} (what it holds is kept; free some space, then `{}`)",
+        hint::command("sweep --resume")
     )]
     Write { path: PathBuf, source: std::io::Error },
     #[error("{path}: cannot read the journal: {source}")]

@@ -10,7 +10,7 @@ use super::journal::{Entry, Header};
 use super::session::{Watch, describe_candidate};
 use super::state::{State, Step};
 use super::summary::wrap;
-use crate::notice::notice;
+use crate::notice::{count, notice};
 use crate::verify::Status;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -174,14 +174,13 @@ impl Watch for Progress {
     fn began(&mut self, header: &Header, state: &State) {
         let manifest = &state.manifest;
         let head = format!(
-            "sweep {} of {} on {} ({}): {} candidates of {} variants, {} cases, timer {}",
+            "sweep {} of {} on {}: {} of {}, {}, timer {}",
             manifest.sweep,
             manifest.kernel,
-            header.device.name,
-            header.device.driver_info,
-            manifest.candidates.len(),
-            manifest.variants.len(),
-            manifest.cases.len() + manifest.chains.len(),
+            header.device.title(),
+            count(manifest.candidates.len(), "candidate"),
+            count(manifest.variants.len(), "variant"),
+            count(manifest.cases.len() + manifest.chains.len(), "case"),
             header.timer
         );
         self.note(wrap("", &head, "  ").trim_end());

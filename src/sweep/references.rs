@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::beside;
 use crate::codegen::cache::Cache;
 use crate::content_hash::short_hash;
+use crate::hint;
 use crate::host_memory::{available_bytes, in_words};
 use crate::matrix::Dtype;
 use crate::ops::case::Conv2dShape;
@@ -20,8 +21,8 @@ pub enum ReferencesError {
     #[error("case {id}: {source}")]
     Reference { id: String, source: ReferenceError },
     #[error(
-        "case {id} needs {} of memory for its reference, and this machine has {} (make it smaller, or plan the sweep with `tilesmith bundle` on a larger machine)",
-        in_words(*needed_bytes), in_words(*available_bytes)
+        "case {id} needs {} of memory for its reference, and this machine has {} (make it smaller, or plan the sweep with `{}` on a larger machine)",
+        in_words(*needed_bytes), in_words(*available_bytes), hint::command("bundle")
     )]
     Memory { id: String, needed_bytes: u64, available_bytes: u64 },
 }

@@ -13,6 +13,7 @@ use super::session::{self, Ending, Options, Outcome, SweepError, Watch};
 use super::sibling::siblings;
 use super::state::State;
 use crate::beside;
+use crate::hint;
 use crate::matrix::{self, Variant};
 use crate::results::device_folder;
 use crate::results::row::ELSEWHERE;
@@ -35,7 +36,7 @@ const SAMPLE_NS: u64 = 200_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReproducerError {
-    #[error("{path}: not a reproducer: {source} (`tilesmith sweep --reproducers DIR` writes them)")]
+    #[error("{path}: not a reproducer: {source} (`{}` writes them)", hint::command("sweep --reproducers DIR"))]
     Read { path: PathBuf, source: std::io::Error },
     #[error("{path}: not a reproducer: {message}")]
     Parse { path: PathBuf, message: String },

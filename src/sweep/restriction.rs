@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::hint;
 use crate::matrix::local_name;
 use crate::matrix::suggestion::{join_names, nearest};
 use crate::worker::bundle::Manifest;
@@ -10,7 +11,7 @@ use crate::worker::bundle::Manifest;
 pub enum RestrictionError {
     #[error("the sweep has no case {given} (allowed: {allowed})")]
     Case { given: String, allowed: String },
-    #[error("the sweep has no variant {given}{hint} (`tilesmith list` names them)")]
+    #[error("the sweep has no variant {given}{hint} (`{}` names them)", hint::command("list"))]
     Variant { given: String, hint: String },
     #[error("variant {variant} is not swept at {local} (allowed: {allowed})")]
     Local { variant: String, local: String, allowed: String },

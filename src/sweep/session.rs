@@ -15,6 +15,7 @@ use super::lock::{Lock, LockError, device_lock_name};
 use super::state::{State, Step};
 use super::supervisor::{Heard, Hello, Patience, Worker, WorkerError, WorkerProgram};
 use crate::exit;
+use crate::hint;
 use crate::matrix::local_name;
 use crate::results;
 use crate::worker::bundle::Bundle;
@@ -105,7 +106,10 @@ pub enum SweepError {
     Busy { held: LockError, advice: &'static str },
     #[error("a fresh worker came up on {found}, the sweep began on {began} (select one with --device)")]
     OtherDevice { began: String, found: String },
-    #[error("the worker stopped: {message} (what was measured is in {journal}; `tilesmith sweep --resume` goes on)")]
+    #[error(
+        "the worker stopped: {message} (what was measured is in {journal}; `{}` goes on)",
+        hint::command("sweep --resume")
+    )]
     Stopped { kind: String, message: String, journal: PathBuf },
 }
 

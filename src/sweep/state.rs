@@ -616,7 +616,7 @@ impl State {
         })
     }
 
-    /// Whether a candidate within `tie` of the best: the best's own ratio and everyone's, by candidate.
+    /// The ratio of the fastest admitted candidate of a case and class, from which a tie is measured.
     pub fn best_ratio(&self, case: usize, given: usize) -> Option<f64> {
         let race = self.race(case, given)?;
         let standings: Vec<schedule::Standing> = race

@@ -12,7 +12,9 @@ use super::explain::{ErrorDistribution, error_distributions};
 use super::rows::{Standings, overhead_share};
 use super::session::{Ending, Outcome};
 use super::state::State;
+use crate::hint;
 use crate::matrix::candidate_name;
+use crate::notice::count;
 use crate::results::Saved;
 use crate::verify::{Status, Verdict};
 
@@ -142,7 +144,7 @@ impl Summary {
         Summary {
             sweep: manifest.sweep.clone(),
             kernel: manifest.kernel.clone(),
-            device: format!("{} ({})", outcome.header.device.name, outcome.header.device.driver_info),
+            device: outcome.header.device.title(),
             ending,
             why,
             n_candidates: manifest.candidates.len(),
@@ -329,7 +331,7 @@ const MAX_CULPRITS: usize = 4;
 const WRAP_AT: usize = 78;
 
 fn cases(n: usize) -> String {
-    format!("{n} case{}", if n == 1 { "" } else { "s" })
+    count(n, "case")
 }
 
 fn percent(share: f64) -> String {
@@ -370,7 +372,7 @@ impl Summary {
         };
         out += &wrap("", &format!("sweep {} of {} on {}: {ending}", self.sweep, self.kernel, self.device), "  ");
         if self.chains.is_empty() {
-            out += &format!("{} candidates on {}\n\n", self.n_candidates, cases(self.n_cases));
+            out += &format!("{} on {}\n\n", count(self.n_candidates, "candidate"), cases(self.n_cases));
             self.verdict_lines(&mut out, resume);
             self.winner_lines(&mut out);
             out += &wrap("", &self.i1.text(), "  ");
@@ -378,14 +380,20 @@ impl Summary {
             self.chain_lines(&mut out);
         }
         self.time_lines(&mut out);
-        out += "\nwritten:\n";
+        if !self.files.is_empty() {
+            out += "\nwritten:\n";
+        }
         for file in &self.files {
             out += &format!("  {file}\n");
         }
         out += &match self.ending {
             "complete" if !self.chains.is_empty() => String::new(),
             "complete" if self.n_admitted() > 0 => {
-                "\nnext: `cargo xtask table` shows what the tables pick, and at what regret\n".to_owned()
+                let table = hint::command("table");
+                format!(
+                    "\n{}",
+                    wrap("", &format!("next: `{table}` shows what the tables pick, and at what regret"), "  ")
+                )
             }
             "complete" => "\nnothing was admitted: the details above say why\n".to_owned(),
             _ => {
@@ -491,8 +499,8 @@ impl Summary {
             *out += &wrap(
                 "",
                 &format!(
-                    "{} finalists confirmed, each by at least {replays} replays on every case it runs on",
-                    confirmed.len()
+                    "{} confirmed, each by at least {replays} replays on every case it runs on",
+                    count(confirmed.len(), "finalist")
                 ),
                 "  ",
             );

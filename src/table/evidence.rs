@@ -19,8 +19,9 @@ pub type CaseFeatures = BTreeMap<String, i64>;
 /// One sweep of one kernel on one device.
 #[derive(Debug, Clone)]
 pub struct Source<'a> {
-    /// The results' folder; a repeat ends in `@2`.
+    /// The results' folder.
     pub device: String,
+    /// A repeat ends in `@2`.
     pub sweep: String,
     /// When the sweep ended, RFC 3339; empty when unknown. The newest binary of a variant is the one that counts.
     pub finished: String,

@@ -20,7 +20,10 @@ const TABLES: &str = "tables";
 pub enum LoadError {
     #[error("{path}: cannot read: {source}")]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("{path}: no results of any sweep there (expected <device>/<sweep>.csv); `tilesmith sweep` writes them")]
+    #[error(
+        "{path}: no results of any sweep there (expected <device>/<sweep>.csv); `{}` writes them",
+        crate::hint::command("sweep")
+    )]
     Empty { path: PathBuf },
     #[error(transparent)]
     Results(#[from] ResultsError),

@@ -141,7 +141,7 @@ pub struct Rules {
 /// tilesmith's own shaders: hashes of their SPIR-V, files in `spirv/` like the variants'.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Harness {
-    /// Hashes and classifies an output (see `templates/harness`).
+    /// Hashes and classifies an output (see `src/codegen/harness`).
     pub inspect: String,
     pub canary_arithmetic: String,
     pub canary_bandwidth: String,

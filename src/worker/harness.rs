@@ -9,14 +9,13 @@ use crate::gpu::{
 
 use crate::matrix::Dtype;
 use crate::matrix::interface::FIRST_SPEC_ID;
+use crate::ops::inspection::{EMPTY_RECORD, N_RECORD};
 use crate::ops::layout::{Allocation, POISON};
 
 use super::bundle::Bundle;
 use super::clock::Clock;
 use super::serve::Fatal;
 
-/// Words of one inspection record.
-pub const RECORD_WORDS: usize = 12;
 /// Records that one command buffer may fill.
 pub const MAX_RECORDS: usize = 256;
 
@@ -70,6 +69,7 @@ impl Region {
     }
 }
 
+/// A shader of fixed work, whose time tells the device's mood.
 struct Canary {
     pipeline: Pipeline,
     set: usize,
@@ -77,7 +77,7 @@ struct Canary {
     groups: u32,
 }
 
-/// Nanoseconds of a canary in units of its own work, so that runs of one device compare.
+/// tilesmith's own shaders on a device, with the buffers that they need.
 pub struct Harness {
     inspect: Pipeline,
     inspect_layout: Arc<PipelineLayout>,
@@ -123,12 +123,9 @@ impl Harness {
         let target = Buffer::new(device, bytes, Memory::Device)?;
         let result = Buffer::new(device, 4 * u64::from(CANARY_INVOCATIONS), Memory::Device)?;
         let readback = Buffer::new(device, 64, Memory::Readback)?;
-        let record_bytes = (4 * RECORD_WORDS * MAX_RECORDS) as u64;
+        let record_bytes = (4 * N_RECORD * MAX_RECORDS) as u64;
         let mut initial = Buffer::new(device, record_bytes, Memory::Upload)?;
-        let mut record = [0u32; RECORD_WORDS];
-        record[8] = u32::MAX;
-        record[9] = u32::MAX;
-        initial.write(0, &words(&record).repeat(MAX_RECORDS));
+        initial.write(0, &words(&EMPTY_RECORD).repeat(MAX_RECORDS));
         let mut sets = DescriptorSets::new(device, 3)?;
         let whole =
             |buffer| Resource::StorageBuffer { buffer, offset_bytes: 0, range_bytes: Buffer::size_bytes(buffer) };
@@ -182,7 +179,7 @@ impl Harness {
     pub fn inspect(&self, commands: &mut Commands, sets: &DescriptorSets, set: usize, region: &Region, record: usize) {
         let groups = region.n_texels.div_ceil(64).clamp(1, self.max_inspect_groups);
         let Region { layout_kind, dtype, dims: [n, c, h, w], alloc, n_texels, first_texel, poison } = *region;
-        let base = (record * RECORD_WORDS) as u32;
+        let base = (record * N_RECORD) as u32;
         let push = words(&[
             layout_kind,
             dtype,
@@ -211,12 +208,12 @@ impl Harness {
     /// Copies the records to the host; read them with [`Harness::record`] after the run.
     pub fn fetch_records(&self, commands: &mut Commands, n: usize) {
         commands.barrier();
-        commands.copy(&self.records, 0, &self.records_readback, 0, (4 * RECORD_WORDS * n) as u64);
+        commands.copy(&self.records, 0, &self.records_readback, 0, (4 * N_RECORD * n) as u64);
         commands.barrier();
     }
 
-    pub fn record(&self, record: usize) -> [u32; RECORD_WORDS] {
-        let bytes = &self.records_readback.read()[4 * RECORD_WORDS * record..];
+    pub fn record(&self, record: usize) -> [u32; N_RECORD] {
+        let bytes = &self.records_readback.read()[4 * N_RECORD * record..];
         std::array::from_fn(|i| {
             u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]])
         })
@@ -243,8 +240,8 @@ impl Harness {
         (self.bandwidth.groups * 64 * self.bandwidth.trip).min(CANARY_WORDS)
     }
 
-    /// Runs both canaries once: nanoseconds of each for a fixed amount of work
-    /// (2^20 dependent steps in each of 2^14 chains' share; 2^20 words moved), and whether their integers are right.
+    /// Runs both canaries once: nanoseconds of each for a fixed amount of work, so that runs of one device compare
+    /// (1024 dependent steps in each of the chains, 2^20 words moved), and whether their integers are right.
     pub fn canary(&self, commands: &mut Commands, clock: &Clock) -> Result<([f64; 2], bool), GpuError> {
         let (elapsed, checked) = self.canary_raw(commands, clock)?;
         let chain_steps = f64::from(self.arithmetic.trip);

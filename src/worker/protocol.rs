@@ -173,7 +173,7 @@ pub struct Replayed {
     pub case: usize,
     pub candidate: usize,
     pub replays: u32,
-    /// Distinct raw-word hashes per operand set, the larger of the two.
+    /// Distinct raw-word hashes, of the operand set that has most of them.
     pub distinct: u32,
     /// Replays that differ from the most frequent output.
     pub deviating: u32,

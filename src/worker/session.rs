@@ -198,7 +198,8 @@ impl Session {
         }
     }
 
-    /// Makes the bench for a case and class the one in hand. `Err(Ok(verdict))` when the device cannot hold it.
+    /// Makes the bench for a case and class the one in hand. `Ok(Some(verdict))` when the device cannot hold it, or the case
+    /// tells nothing.
     fn bring_bench(&mut self, case: usize, class: &str, outlet: &mut Outlet<'_>) -> Result<Option<Verdict>, Fatal> {
         if self.bench.as_ref().is_some_and(|b| b.is_for(case, class)) {
             return Ok(None);

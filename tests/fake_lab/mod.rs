@@ -174,6 +174,7 @@ pub fn command(lab: &Lab, script: &str, args: &[&str]) -> std::process::Command 
     }
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tilesmith"));
     command.current_dir(lab.dir.path()).env("TILESMITH_WORKER", &wrapper);
+    command.env("TILESMITH_CALLED_AS", "cargo xtask");
     // Labs run side by side, and all fake devices have one name.
     command.env("TILESMITH_LOCKS", lab.dir.path().join("locks"));
     command.args(["sweep", "--bundle", "bundle"]).args(args);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::exit;
 use crate::failure::Failure;
+use crate::hint;
 use crate::machine::Machine;
 use crate::request::CiOptions;
 use crate::workspace::{Workspace, program_name};
@@ -189,8 +190,9 @@ impl Run<'_> {
     }
 
     fn tilesmith(&mut self, name: &str, args: &[OsString], env: &[(&str, OsString)]) -> bool {
-        let mut command = Command::new(self.workspace.target.join("release").join(program_name("tilesmith")));
-        command.args(args).current_dir(&self.workspace.root);
+        let program = self.workspace.target.join("release").join(program_name("tilesmith"));
+        let mut command = self.workspace.passed_on(&program, args);
+        command.current_dir(&self.workspace.root).env_remove(hint::PROJECT);
         self.command(name, command, env)
     }
 

@@ -5,7 +5,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::icd;
+use crate::{host_system, icd};
 
 pub struct Machine {
     root: PathBuf,
@@ -38,22 +38,12 @@ impl Machine {
 
     /// Whether packages come by apt: Debian or a system like it.
     pub fn has_apt(&self) -> bool {
-        self.has_program("apt-get")
-            && (self.os_release("ID").as_deref() == Some("debian")
-                || self.os_release("ID_LIKE").is_some_and(|like| like.split(' ').any(|id| id == "debian")))
+        self.has_program("apt-get") && host_system::is_debian(&self.root)
     }
 
     /// The system's name for a person.
     pub fn system_name(&self) -> String {
-        self.os_release("PRETTY_NAME").unwrap_or_else(|| std::env::consts::OS.to_owned())
-    }
-
-    fn os_release(&self, key: &str) -> Option<String> {
-        let text = std::fs::read_to_string(self.root.join("etc/os-release")).ok()?;
-        text.lines().find_map(|line| {
-            let value = line.strip_prefix(key)?.strip_prefix('=')?;
-            Some(value.trim().trim_matches('"').to_owned())
-        })
+        host_system::release(&self.root, "PRETTY_NAME").unwrap_or_else(|| std::env::consts::OS.to_owned())
     }
 
     pub fn has_vulkan_loader(&self) -> bool {
@@ -109,19 +99,6 @@ pub fn is_root() -> bool {
     {
         false
     }
-}
-
-/// The user's cache folder of tilesmith: `$XDG_CACHE_HOME/tilesmith`, else `~/.cache/tilesmith`.
-pub fn cache_dir() -> Option<PathBuf> {
-    cache_dir_from(|name| std::env::var_os(name).map(PathBuf::from))
-}
-
-fn cache_dir_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-    // The XDG specification says that a relative path is to be ignored.
-    let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
-    let base = absolute("XDG_CACHE_HOME")
-        .or_else(|| absolute("HOME").or_else(|| absolute("USERPROFILE")).map(|home| home.join(".cache")))?;
-    Some(base.join("tilesmith"))
 }
 
 #[cfg(test)]
@@ -185,17 +162,5 @@ pub mod tests {
         assert_eq!(nvidia.machine().lavapipe_icd(), None);
         let mesa = FakeRoot::new("mesa", &[("usr/share/vulkan/icd.d/lvp_icd.x86_64.json", "{}")]);
         assert_eq!(mesa.machine().lavapipe_icd(), Some(mesa.0.join("usr/share/vulkan/icd.d/lvp_icd.x86_64.json")));
-    }
-
-    #[test]
-    fn the_cache_follows_xdg_and_ignores_relative_paths() {
-        let from = |pairs: &[(&str, &str)]| {
-            let pairs: Vec<(String, PathBuf)> = pairs.iter().map(|(k, v)| ((*k).into(), v.into())).collect();
-            cache_dir_from(move |name| pairs.iter().find(|(k, _)| k == name).map(|(_, v)| v.clone()))
-        };
-        assert_eq!(from(&[("HOME", "/home/a")]), Some("/home/a/.cache/tilesmith".into()));
-        assert_eq!(from(&[("HOME", "/home/a"), ("XDG_CACHE_HOME", "/fast")]), Some("/fast/tilesmith".into()));
-        assert_eq!(from(&[("HOME", "/home/a"), ("XDG_CACHE_HOME", "fast")]), Some("/home/a/.cache/tilesmith".into()));
-        assert_eq!(from(&[]), None);
     }
 }

@@ -35,6 +35,12 @@ mod ci;
 #[allow(dead_code)] // The codes are tilesmith's; only some of them arise here.
 mod exit;
 mod failure;
+#[path = "../../src/hint.rs"]
+#[allow(dead_code)] // What names commands is tilesmith's; the names of its variables are shared.
+mod hint;
+#[path = "../../src/host_system.rs"]
+#[allow(dead_code)] // The home folder is doctor's.
+mod host_system;
 mod icd;
 mod machine;
 mod packages;
@@ -98,7 +104,7 @@ fn run(request: Request) -> Result<i32, Failure> {
         Command::Ci(options) => ci::run(&options, &machine, &workspace, &shaderc_dir, request.yes),
         Command::Pass { args, .. } => {
             let tilesmith = workspace.build(&shaderc_dir)?;
-            workspace::hand_over(&tilesmith, &args)
+            workspace.hand_over(&tilesmith, &args)
         }
     }
 }

@@ -11,7 +11,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
-use crate::machine;
+use crate::host_system;
 use crate::workspace::{self, Workspace};
 
 const LIBRARY: &str =
@@ -39,7 +39,7 @@ pub fn library_dir(version: &str) -> Result<Option<PathBuf>, Failure> {
 }
 
 fn home(version: &str) -> Result<PathBuf, Failure> {
-    let cache = machine::cache_dir()
+    let cache = host_system::cache_folder()
         .ok_or_else(|| Failure::system("no cache folder: set HOME or XDG_CACHE_HOME to an absolute path"))?;
     Ok(cache.join(format!("shaderc-{version}")))
 }

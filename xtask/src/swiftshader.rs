@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::failure::Failure;
-use crate::{icd, machine, packages};
+use crate::{host_system, icd, machine, packages};
 
 const PACKAGE: &str = "chromium-common";
 const LIBRARY: &str = "libvk_swiftshader.so";
@@ -14,7 +14,7 @@ const FOLDER_IN_PACKAGE: &str = "./usr/lib/chromium";
 
 /// Its driver file in the cache, brought first if it is not there. `may_update`: whether apt's lists may be fetched anew.
 pub fn provide(may_update: bool) -> Result<PathBuf, Failure> {
-    let cache = machine::cache_dir()
+    let cache = host_system::cache_folder()
         .ok_or_else(|| Failure::system("no cache folder: set HOME or XDG_CACHE_HOME to an absolute path"))?;
     let home = cache.join("swiftshader");
     let icd_path = home.join(ICD);

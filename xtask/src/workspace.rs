@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
+use crate::hint;
 
 /// After this long a silent rebuild says what it is doing.
 const QUIET_FOR: Duration = Duration::from_secs(2);
@@ -65,7 +66,7 @@ impl Workspace {
         cargo.args(["build", "--release", "--package", "tilesmith", "--bins"]).stdin(Stdio::null());
         let first = !tilesmith.is_file();
         if first {
-            eprintln!("building tilesmith (the first time takes a minute or two)");
+            eprintln!("building tilesmith (the first time takes 4 to 5 minutes on 2 cores)");
         } else {
             cargo.arg("--quiet");
         }
@@ -88,6 +89,33 @@ impl Workspace {
         }
         Ok(tilesmith)
     }
+
+    /// `program` with what tilesmith wants to know of who calls it.
+    pub fn passed_on(&self, program: &Path, args: &[OsString]) -> Command {
+        let mut command = Command::new(program);
+        command.args(args).env(hint::CALLED_AS, "cargo xtask");
+        let here = std::env::current_dir().ok();
+        if let Some(project) = here.and_then(|here| project(&self.root, &here, args)) {
+            command.env(hint::PROJECT, project);
+        }
+        command
+    }
+
+    /// Runs `program` in the place of this process, so that Ctrl-C, its exit code and its terminal are its own.
+    #[cfg(unix)]
+    pub fn hand_over(&self, program: &Path, args: &[OsString]) -> Result<i32, Failure> {
+        use std::os::unix::process::CommandExt;
+        let error = self.passed_on(program, args).exec();
+        Err(Failure::file("run", program, &error))
+    }
+
+    /// Runs `program` and passes its exit code on. Ctrl-C reaches it by the shared console.
+    #[cfg(not(unix))]
+    pub fn hand_over(&self, program: &Path, args: &[OsString]) -> Result<i32, Failure> {
+        let status = self.passed_on(program, args).status();
+        let status = status.map_err(|error| Failure::file("run", program, &error))?;
+        Ok(status.code().unwrap_or(crate::exit::SYSTEM))
+    }
 }
 
 /// The cargo that started xtask.
@@ -99,19 +127,18 @@ pub fn program_name(stem: &str) -> String {
     format!("{stem}{}", std::env::consts::EXE_SUFFIX)
 }
 
-/// Runs `program` in the place of this process, so that Ctrl-C, its exit code and its terminal are its own.
-#[cfg(unix)]
-pub fn hand_over(program: &Path, args: &[OsString]) -> Result<i32, Failure> {
-    use std::os::unix::process::CommandExt;
-    let error = Command::new(program).args(args).exec();
-    Err(Failure::file("run", program, &error))
-}
-
-/// Runs `program` and passes its exit code on. Ctrl-C reaches it by the shared console.
-#[cfg(not(unix))]
-pub fn hand_over(program: &Path, args: &[OsString]) -> Result<i32, Failure> {
-    let status = Command::new(program).args(args).status().map_err(|error| Failure::file("run", program, &error))?;
-    Ok(status.code().unwrap_or(crate::exit::SYSTEM))
+/// Where tilesmith is to look for its project: at the root, unless the person says which one or stands in one.
+fn project(root: &Path, here: &Path, args: &[OsString]) -> Option<PathBuf> {
+    let is_given =
+        args.iter().any(|arg| arg == "--project" || arg.to_str().is_some_and(|arg| arg.starts_with("--project=")));
+    if is_given || here.join("variants.yaml").is_file() {
+        return None;
+    }
+    // Relative, so that what tilesmith prints stays short.
+    Some(match here.strip_prefix(root) {
+        Ok(below) => below.components().map(|_| "..").collect(),
+        Err(_) => root.to_path_buf(),
+    })
 }
 
 /// The version in `name = { version = "=X.Y.Z", ...` or `name = "=X.Y.Z"`.
@@ -137,6 +164,18 @@ mod tests {
             "shaderc = \"=0.10.1\"",
         ] {
             assert_eq!(pinned_version(line, "shaderc").as_deref(), Some("0.10.1"), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_root_is_the_project_unless_another_is_given_or_at_hand() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let args = |line: &str| line.split_whitespace().map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(project(root, &root.join("xtask/src"), &args("list")), Some("../..".into()));
+        assert_eq!(project(root, Path::new("/"), &args("list")), Some(root.to_path_buf()));
+        assert_eq!(project(root, root, &args("list")), None);
+        for line in ["--project x list", "list --project=x"] {
+            assert_eq!(project(root, &root.join("xtask"), &args(line)), None, "{line}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! The machine as `doctor` looks at it: files and environment, no Vulkan. A test hands in a root of its own.
 
-use crate::driver_files;
 use crate::sweep::supervisor::{WORKER_VARIABLE, WorkerProgram};
+use crate::{driver_files, host_system};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -25,13 +25,10 @@ pub struct Machine {
 impl Machine {
     pub fn here() -> Self {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = absolute("HOME").or_else(|| absolute("USERPROFILE"));
-        let cache = absolute("XDG_CACHE_HOME").or_else(|| home.as_ref().map(|home| home.join(".cache")));
         Self {
             root: PathBuf::from("/"),
-            cache: cache.map(|cache| cache.join("tilesmith")),
-            home,
+            cache: host_system::cache_folder(),
+            home: host_system::home_folder(),
             path: variable("PATH").unwrap_or_default(),
             chosen_drivers: driver_files::chosen(),
             worker: WorkerProgram::find().map(|worker| worker.program).map_err(|error| error.to_string()),
@@ -74,7 +71,7 @@ impl Machine {
 
     /// Whether packages come by apt.
     pub fn has_apt(&self) -> bool {
-        self.root.join("etc/debian_version").exists() && self.program("apt-get").is_some()
+        host_system::is_debian(&self.root) && self.program("apt-get").is_some()
     }
 
     pub fn program(&self, name: &str) -> Option<PathBuf> {

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::machine::{Machine, entries};
 use crate::cli::devices;
 use crate::gpu::Capabilities;
+use crate::hint;
 use crate::sweep::supervisor::WORKER_VARIABLE;
 
 #[derive(Debug, Serialize)]
@@ -128,12 +129,7 @@ impl Report {
                 let mend = format!("unset {WORKER_VARIABLE}");
                 lacks(true, &format!("the worker that {WORKER_VARIABLE} names"), "sweep cannot start it", mend);
             } else if !worker_is_there {
-                lacks(
-                    true,
-                    "tilesmith-worker beside tilesmith",
-                    "sweep cannot start it",
-                    "cargo xtask setup".to_owned(),
-                );
+                lacks(true, "tilesmith-worker beside tilesmith", "sweep cannot start it", hint::xtask("setup"));
             } else if let Some((name, value)) = &machine.chosen_drivers {
                 let why = format!("{name}={} leads to none", value.to_string_lossy());
                 lacks(true, "a Vulkan device", &why, format!("unset {name}"));
@@ -147,7 +143,7 @@ impl Report {
             }
         }
         if self.shaderc.is_empty() {
-            lacks(false, "shaderc in the cache", "tilesmith cannot be built again", "cargo xtask setup".to_owned());
+            lacks(false, "shaderc in the cache", "tilesmith cannot be built again", hint::xtask("setup"));
         }
         for (program, (name, package, used_for, usage)) in self.programs.iter().zip(PROGRAMS) {
             let unused = usage == Use::Shaderc && !self.shaderc.is_empty();
@@ -166,7 +162,7 @@ impl Report {
                 lacks(false, "lavapipe", "`cargo xtask ci` tests on it", apt_install("mesa-vulkan-drivers"));
             }
             if self.swiftshader.is_empty() {
-                let mend = "cargo xtask setup --ci".to_owned();
+                let mend = hint::xtask("setup --ci");
                 lacks(false, "SwiftShader", "`cargo xtask ci` tests on it", mend);
             }
             if self.validation_layers.is_empty() {
@@ -196,7 +192,7 @@ impl Project {
                 .flat_map(|folder| with_extension(folder, "csv"))
                 .collect(),
             tables: with_extension(results.join("tables"), "json"),
-            // A finished sweep's journal ends in `.done`, one that was given up in `.old`.
+            // A finished sweep's journal ends in `.done`, one that was moved aside in `.old-1` and so on.
             journals: entries(&results.join(".journal"))
                 .into_iter()
                 .filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
@@ -244,12 +240,12 @@ mod tests {
 
     use super::*;
 
-    /// A machine below `root` with these (empty) files.
+    /// A machine below `root` with these files, empty but for the one that makes it a Debian.
     fn machine(root: &Path, files: &[&str]) -> Machine {
         for file in files {
             let path = root.join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "").unwrap();
+            fs::write(path, if file.ends_with("os-release") { "ID=debian\n" } else { "" }).unwrap();
         }
         Machine {
             root: root.to_path_buf(),
@@ -270,7 +266,7 @@ mod tests {
             .map(|missing| (missing.mend.as_str(), missing.needed))
     }
 
-    const DEBIAN: [&str; 3] = ["etc/debian_version", "usr/bin/apt-get", "programs/tilesmith-worker"];
+    const DEBIAN: [&str; 3] = ["etc/os-release", "usr/bin/apt-get", "programs/tilesmith-worker"];
 
     #[test]
     fn a_bare_debian_gets_one_command_for_each_missing_thing() {
@@ -280,7 +276,7 @@ mod tests {
         let device = Some(("sudo apt-get install -y libvulkan1 mesa-vulkan-drivers", true));
         assert_eq!(mend(&report, "a Vulkan device"), device);
         assert_eq!(mend(&report, "cmake"), Some(("sudo apt-get install -y cmake", false)));
-        assert_eq!(mend(&report, "shaderc in the cache"), Some(("cargo xtask setup", false)));
+        assert_eq!(mend(&report, "shaderc in the cache"), Some((hint::xtask("setup").as_str(), false)));
         assert!(report.missing[0].needed, "what is needed comes first");
     }
 
@@ -308,7 +304,7 @@ mod tests {
     fn without_the_worker_the_worker_is_what_is_missing() {
         let root = tempfile::tempdir().unwrap();
         let report = Report::from_answer(&machine(root.path(), &[]), root.path(), Err("does not start".to_owned()));
-        assert_eq!(mend(&report, "tilesmith-worker beside tilesmith"), Some(("cargo xtask setup", true)));
+        assert_eq!(mend(&report, "tilesmith-worker beside tilesmith"), Some((hint::xtask("setup").as_str(), true)));
         assert_eq!(mend(&report, "a Vulkan device"), None);
     }
 

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{Args, Loaded, Told, find_worker, part, restricted, results_dir, sweep, watch_signals, whole};
 use crate::cli::{Common, Failure, Format, devices, print};
 use crate::exit;
+use crate::hint;
 use crate::matrix::candidate_name;
 use crate::notice::notice;
 use crate::results::driver_faults::{self, Known};
@@ -21,7 +22,7 @@ use crate::worker::bundle::Manifest;
 /// Every sweep that saw a fault, one after the other, each with the candidates and cases of the list alone. Entries that are
 /// fixed are asked, too: what was mended may come back.
 pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
-    let stop = watch_signals(common, args)?;
+    let stop = watch_signals(args)?;
     let device = devices::choose(&find_worker()?.program, args.device.as_deref())
         .map_err(|problem| Failure::new(exit::NO_DEVICE, miette::miette!("no device: {problem}")))?;
     let results = results_dir(common, args);
@@ -61,8 +62,9 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     if !left.is_empty() {
         let names: Vec<String> = left.iter().map(|args| args.file().display().to_string()).collect();
         notice(format_args!(
-            "not asked any more: {} (`tilesmith sweep --bugs --resume` goes on with all)",
-            names.join(", ")
+            "not asked any more: {} (`{}` goes on with all)",
+            names.join(", "),
+            hint::command("sweep --bugs --resume")
         ));
     }
     if common.format == Format::Json {
@@ -138,7 +140,7 @@ pub(super) fn text(known: &Known) -> String {
     }
     let n_unasked = known.bugs.n_unasked();
     if n_unasked > 0 {
-        notes.push(format!("{n_unasked} not asked on this driver: `tilesmith sweep --bugs`"));
+        notes.push(format!("{n_unasked} not asked on this driver: `{}`", hint::command("sweep --bugs")));
     }
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
     format!("\n{n} {faults} known here{notes}:\n  {}\n", known.path.display())

@@ -20,7 +20,7 @@ pub enum WriteError {
     Write { path: PathBuf, source: std::io::Error },
     #[error("cannot read {path}: {source}")]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("{path}: {source}; `tilesmith table` writes it anew")]
+    #[error("{path}: {source}; `{}` writes it anew", crate::hint::command("table"))]
     Parse { path: PathBuf, source: serde_json::Error },
     #[error(
         "{path}: schema {given} is not known (allowed: {}); use the tilesmith that wrote it, or write it anew",
