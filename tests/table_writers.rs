@@ -137,6 +137,23 @@ fn packing_depends_on_channels_only_and_dispatch_on_size() {
     assert!(section.regret.unwrap().worst < 0.03);
 }
 
+/// A kernel that is wrong beyond a size which no case had would be picked there, and the caller must hear of it.
+#[test]
+fn a_pick_beyond_the_sizes_of_its_evidence_says_so() {
+    let mut sweep = sweeps().swap_remove(0);
+    sweep.rows.retain(|r| r.case == "16-16-4x4");
+    let table = table_of(&[sweep]);
+    let device = Device { class: Some("lavapipe".into()), ..Device::minimal(DeviceIdentity::default()) };
+    let given = [("storage", "f32"), ("act", "buf"), ("acc", "f32")].map(|(a, v)| (a.to_owned(), v.to_owned())).into();
+    let is_measured = |c_out: i64, w_out: i64| {
+        let case = [("c_in", 16), ("c_out", c_out), ("h_out", 4), ("w_out", w_out), ("batch", 1)];
+        let case: BTreeMap<String, i64> = case.map(|(name, value)| (name.to_owned(), value)).into();
+        table.select(&device, &given, &case).unwrap().is_measured
+    };
+    assert!(is_measured(16, 4));
+    assert!(!is_measured(16, 5) && !is_measured(16, 100) && !is_measured(16, 3) && !is_measured(17, 4));
+}
+
 #[test]
 fn swiftshader_has_no_half_floats_and_falls_to_none() {
     let table = table_of(&sweeps());
@@ -357,6 +374,10 @@ fn json_rust_and_cpp_answer_alike() {
     // The queries must reach what they are to compare.
     let n_none = wanted.lines().filter(|l| l.ends_with("none")).count();
     assert!(n_none > N_QUERIES / 50 && n_none < N_QUERIES * 9 / 10, "{n_none} queries without an answer");
+    for is_measured in ["true", "false"] {
+        let n = wanted.lines().filter(|l| l.ends_with(is_measured)).count();
+        assert!(n > N_QUERIES / 50, "{n} answers that end in {is_measured}");
+    }
     let distinct: std::collections::BTreeSet<&str> = wanted.lines().filter_map(|l| l.split(' ').nth(1)).collect();
     assert!(distinct.len() >= 6, "{distinct:?}");
 }
@@ -410,7 +431,9 @@ impl Query {
             values.iter().map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(",")
         });
         match table.select(&self.device, &given, &case) {
-            Some(pick) => format!("{pack} {} {:?} {:?}", pick.row.variant, pick.local, pick.groups),
+            Some(pick) => {
+                format!("{pack} {} {:?} {:?} {}", pick.row.variant, pick.local, pick.groups, pick.is_measured)
+            }
             None => format!("{pack} none"),
         }
     }
@@ -494,7 +517,12 @@ fn queries(table: &Table) -> Vec<Query> {
                     random.of(&["buf", "buf", "buf", "buf", "tex3d"]),
                     "f32",
                 ],
-                sizes: std::array::from_fn(|_| random.of(&sizes[..ordinary])),
+                // One image at a time in every other of the plain ones, as all cases of the fixture are, and sizes amid theirs.
+                sizes: std::array::from_fn(|at| match (i % 4, at) {
+                    (0, 4) => 1,
+                    (0, _) => random.of(&sizes[7..22]),
+                    _ => random.of(&sizes[..ordinary]),
+                }),
             }
         })
         .collect()
