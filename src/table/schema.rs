@@ -123,6 +123,10 @@ pub struct Evidence {
     /// `None` where the row was not timed on all its cases.
     pub regret: Option<Regret>,
     pub runner_up: Option<RunnerUp>,
+    /// The incumbent or reference candidate that ties with the pick and would be kept, but wants its weights packed otherwise
+    /// than the table packs them for these channels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_but_for_packing: Option<String>,
 }
 
 /// Time of the pick over time of the best admitted candidate, minus 1: a share, so 0.5 is half as long again, or 50 %.
