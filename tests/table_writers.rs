@@ -321,7 +321,7 @@ fn tied_on_one_case(is_slower_elsewhere: bool) -> Sweep {
 }
 
 #[test]
-fn a_tie_that_packing_breaks_is_said() {
+fn a_tie_over_all_cases_keeps_the_packing_of_the_reference() {
     let section = |sweep: Sweep| table_of(&[sweep]).classes["nvidia-hopper"]["f32_buf_f32"].clone();
     let tied = section(tied_on_one_case(false));
     assert_eq!(tied.pack[0].values["weights"], "tex2d", "the reference is kept");
