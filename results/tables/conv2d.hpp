@@ -120,6 +120,8 @@ struct Pick {
   const Row* row;
   std::array<std::uint32_t, 3> local;
   std::array<std::uint32_t, 3> groups;
+  // Whether each feature lies within the sizes that the row was verified and timed on; else this is an extrapolation.
+  bool is_measured;
 };
 
 namespace detail {
@@ -130,10 +132,18 @@ struct Condition {
   std::uint64_t bound;
 };
 
+// The smallest and the largest value of a feature over the cases of a row's evidence.
+struct Range {
+  std::size_t feature;
+  std::int64_t least;
+  std::int64_t most;
+};
+
 struct Rule {
   List<Condition> when;
   std::size_t row;
   List<std::size_t> spares;
+  List<Range> measured;
 };
 
 struct Pack {
@@ -141,6 +151,7 @@ struct Pack {
   List<AxisValue> values;
   List<Rule> rules;
   std::size_t fallback;
+  List<Range> fallback_measured;
 };
 
 struct Section {
@@ -168,85 +179,86 @@ inline constexpr std::size_t a5[] = {8};
 inline constexpr std::size_t a6[] = {1};
 inline constexpr Term a7[] = {{{a5, 1}, 1u}, {{a6, 1}, 1u}};
 inline constexpr std::string_view a8[] = {"storageBuffer16BitAccess"};
-inline constexpr Pack a9[] = {{{}, {}, {}, 0}};
-inline constexpr Pack a10[] = {{{}, {}, {}, 2}};
-inline constexpr Pack a11[] = {{{}, {}, {}, 4}};
-inline constexpr Pack a12[] = {{{}, {}, {}, 6}};
-inline constexpr Rule a13[] = {{{}, 0, {}}};
-inline constexpr Pack a14[] = {{{}, {}, {a13, 1}, 0}};
-inline constexpr Rule a15[] = {{{}, 1, {}}};
-inline constexpr Pack a16[] = {{{}, {}, {a15, 1}, 2}};
-inline constexpr Rule a17[] = {{{}, 3, {}}};
-inline constexpr Pack a18[] = {{{}, {}, {a17, 1}, 4}};
-inline constexpr Rule a19[] = {{{}, 5, {}}};
-inline constexpr Pack a20[] = {{{}, {}, {a19, 1}, 6}};
-inline constexpr std::uint32_t a21[] = {4203};
-inline constexpr std::uint32_t a22[] = {26};
-inline constexpr std::string_view a23[] = {"m1"};
-inline constexpr std::string_view a24[] = {"m2"};
-inline constexpr std::string_view a25[] = {"m3"};
-inline constexpr std::string_view a26[] = {"m4"};
-inline constexpr std::string_view a27[] = {"m5"};
-inline constexpr std::string_view a28[] = {"a1#", "a2#"};
-inline constexpr std::uint32_t a29[] = {65541};
-inline constexpr std::uint32_t a30[] = {13};
-inline constexpr std::uint32_t a31[] = {6880};
-inline constexpr std::uint32_t a32[] = {10};
-inline constexpr std::uint32_t a33[] = {20803};
-inline constexpr std::string_view a34[] = {"adreno (tm) 702", "adreno(tm) 702"};
-inline constexpr std::string_view a35[] = {"adreno (tm) 5##", "adreno(tm) 5##"};
-inline constexpr std::string_view a36[] = {"adreno (tm) 6##", "adreno(tm) 6##"};
-inline constexpr std::string_view a37[] = {"adreno (tm) 7##", "adreno(tm) 7##"};
-inline constexpr std::string_view a38[] = {"adreno (tm) 8##", "adreno(tm) 8##"};
-inline constexpr std::string_view a39[] = {"adreno(tm) x1", "adreno (tm) x1", "x1-##"};
-inline constexpr std::string_view a40[] = {"adreno(tm) x2", "adreno (tm) x2", "x2-##"};
-inline constexpr std::uint32_t a41[] = {5045};
-inline constexpr std::string_view a42[] = {"mali-t###"};
-inline constexpr std::string_view a43[] = {"g71", "g72", "g76", "g31", "g51", "g52"};
-inline constexpr std::string_view a44[] = {"g57", "g68", "g77", "g78", "g310", "g510", "g610", "g710", "g615", "g715"};
-inline constexpr std::string_view a45[] = {"g620", "g720", "g625", "g725", "g925", "mali-g1"};
-inline constexpr std::uint32_t a46[] = {4112};
-inline constexpr std::string_view a47[] = {"rogue"};
-inline constexpr std::string_view a48[] = {"a-series", "axe", "axm", "axt"};
-inline constexpr std::string_view a49[] = {"b-series", "bxe", "bxm", "bxs", "bxt"};
-inline constexpr std::string_view a50[] = {"c-series", "cxt", "cxm"};
-inline constexpr std::string_view a51[] = {"d-series", "dxt", "dxd"};
-inline constexpr std::uint32_t a52[] = {4318};
-inline constexpr std::string_view a53[] = {"b100", "b200", "b300", "gb200", "gb300"};
-inline constexpr std::string_view a54[] = {"rtx 50##", "blackwell", "gb10"};
-inline constexpr std::string_view a55[] = {"h100", "h200", "h800", "h20", "gh200"};
-inline constexpr std::string_view a56[] = {"orin"};
-inline constexpr std::string_view a57[] = {"rtx 40##", "ada generation", "ada", "l4", "l40", "l20", "l2"};
-inline constexpr std::string_view a58[] = {"a100", "a800", "a30"};
-inline constexpr std::string_view a59[] = {"rtx 30##", "rtx a####", "rtx a###", "rtx 2050", "a10", "a10g", "a16", "a40", "a2"};
-inline constexpr std::string_view a60[] = {"rtx 20##", "gtx 16##", "mx4##", "mx5##", "t4", "t4g", "t4##", "t6##", "t1000", "t2000", "quadro rtx", "titan rtx"};
-inline constexpr std::string_view a61[] = {"v100", "gv100", "titan v", "xavier"};
-inline constexpr std::string_view a62[] = {"gtx 10##", "gt 10##", "mx1##", "mx2##", "mx3##", "p100", "p40", "p4", "quadro p####", "titan x", "titan xp"};
-inline constexpr std::string_view a63[] = {"gtx 9##", "gtx 7##", "quadro m####", "m40", "m60"};
-inline constexpr std::uint32_t a64[] = {4098};
-inline constexpr std::string_view a65[] = {"mi3##", "mi3##a", "mi3##x", "gfx94#"};
-inline constexpr std::string_view a66[] = {"mi2##", "gfx90a"};
-inline constexpr std::string_view a67[] = {"mi100", "arcturus", "gfx908"};
-inline constexpr std::string_view a68[] = {"rx 9###", "navi4#", "gfx120#", "r9###"};
-inline constexpr std::string_view a69[] = {"gfx115#", "8##m", "8###s", "strix"};
-inline constexpr std::string_view a70[] = {"rx 7###", "navi3#", "gfx110#", "phoenix", "7##m", "w7###"};
-inline constexpr std::string_view a71[] = {"rx 6###", "navi2#", "gfx103#", "rembrandt", "vangogh", "raphael", "6##m", "w6###"};
-inline constexpr std::string_view a72[] = {"rx 5###", "navi1#", "gfx101#", "w5###"};
-inline constexpr std::string_view a73[] = {"vega", "vega##", "polaris##", "renoir", "raven", "raven2", "rx 4##", "rx 5##"};
-inline constexpr std::uint32_t a74[] = {3};
-inline constexpr std::uint32_t a75[] = {5197};
-inline constexpr std::string_view a76[] = {"xclipse 9##"};
-inline constexpr std::string_view a77[] = {"xclipse 5##"};
-inline constexpr std::uint32_t a78[] = {32902};
-inline constexpr std::string_view a79[] = {"arc(tm) b###", "arc b###", "bmg", "lnl", "lunar lake", "arc(tm) 1##v"};
-inline constexpr std::string_view a80[] = {"arc(tm) a###", "arc a###", "dg2"};
-inline constexpr std::string_view a81[] = {"mtl", "arl", "arc(tm) graphics", "meteor lake"};
-inline constexpr std::string_view a82[] = {"tgl", "iris(r) xe", "dg1", "adl", "rpl", "uhd graphics 7##"};
-inline constexpr std::string_view a83[] = {"icl", "jsl", "ehl"};
-inline constexpr std::string_view a84[] = {"skl", "kbl", "cfl", "cml", "glk", "apl", "bxt", "hd graphics 5##", "hd graphics 6##", "iris plus"};
-inline constexpr std::uint32_t a85[] = {5348};
-inline constexpr std::string_view a86[] = {"v3d 4"};
-inline constexpr std::string_view a87[] = {"v3d 7"};
+inline constexpr Range a9[] = {{1, 1, 1}, {2, 13, 32}, {3, 27, 64}, {8, 17, 28}, {15, 17, 28}};
+inline constexpr Pack a10[] = {{{}, {}, {}, 0, {a9, 5}}};
+inline constexpr Pack a11[] = {{{}, {}, {}, 2, {a9, 5}}};
+inline constexpr Pack a12[] = {{{}, {}, {}, 4, {a9, 5}}};
+inline constexpr Pack a13[] = {{{}, {}, {}, 6, {a9, 5}}};
+inline constexpr Rule a14[] = {{{}, 0, {}, {a9, 5}}};
+inline constexpr Pack a15[] = {{{}, {}, {a14, 1}, 0, {a9, 5}}};
+inline constexpr Rule a16[] = {{{}, 1, {}, {a9, 5}}};
+inline constexpr Pack a17[] = {{{}, {}, {a16, 1}, 2, {a9, 5}}};
+inline constexpr Rule a18[] = {{{}, 3, {}, {a9, 5}}};
+inline constexpr Pack a19[] = {{{}, {}, {a18, 1}, 4, {a9, 5}}};
+inline constexpr Rule a20[] = {{{}, 5, {}, {a9, 5}}};
+inline constexpr Pack a21[] = {{{}, {}, {a20, 1}, 6, {a9, 5}}};
+inline constexpr std::uint32_t a22[] = {4203};
+inline constexpr std::uint32_t a23[] = {26};
+inline constexpr std::string_view a24[] = {"m1"};
+inline constexpr std::string_view a25[] = {"m2"};
+inline constexpr std::string_view a26[] = {"m3"};
+inline constexpr std::string_view a27[] = {"m4"};
+inline constexpr std::string_view a28[] = {"m5"};
+inline constexpr std::string_view a29[] = {"a1#", "a2#"};
+inline constexpr std::uint32_t a30[] = {65541};
+inline constexpr std::uint32_t a31[] = {13};
+inline constexpr std::uint32_t a32[] = {6880};
+inline constexpr std::uint32_t a33[] = {10};
+inline constexpr std::uint32_t a34[] = {20803};
+inline constexpr std::string_view a35[] = {"adreno (tm) 702", "adreno(tm) 702"};
+inline constexpr std::string_view a36[] = {"adreno (tm) 5##", "adreno(tm) 5##"};
+inline constexpr std::string_view a37[] = {"adreno (tm) 6##", "adreno(tm) 6##"};
+inline constexpr std::string_view a38[] = {"adreno (tm) 7##", "adreno(tm) 7##"};
+inline constexpr std::string_view a39[] = {"adreno (tm) 8##", "adreno(tm) 8##"};
+inline constexpr std::string_view a40[] = {"adreno(tm) x1", "adreno (tm) x1", "x1-##"};
+inline constexpr std::string_view a41[] = {"adreno(tm) x2", "adreno (tm) x2", "x2-##"};
+inline constexpr std::uint32_t a42[] = {5045};
+inline constexpr std::string_view a43[] = {"mali-t###"};
+inline constexpr std::string_view a44[] = {"g71", "g72", "g76", "g31", "g51", "g52"};
+inline constexpr std::string_view a45[] = {"g57", "g68", "g77", "g78", "g310", "g510", "g610", "g710", "g615", "g715"};
+inline constexpr std::string_view a46[] = {"g620", "g720", "g625", "g725", "g925", "mali-g1"};
+inline constexpr std::uint32_t a47[] = {4112};
+inline constexpr std::string_view a48[] = {"rogue"};
+inline constexpr std::string_view a49[] = {"a-series", "axe", "axm", "axt"};
+inline constexpr std::string_view a50[] = {"b-series", "bxe", "bxm", "bxs", "bxt"};
+inline constexpr std::string_view a51[] = {"c-series", "cxt", "cxm"};
+inline constexpr std::string_view a52[] = {"d-series", "dxt", "dxd"};
+inline constexpr std::uint32_t a53[] = {4318};
+inline constexpr std::string_view a54[] = {"b100", "b200", "b300", "gb200", "gb300"};
+inline constexpr std::string_view a55[] = {"rtx 50##", "blackwell", "gb10"};
+inline constexpr std::string_view a56[] = {"h100", "h200", "h800", "h20", "gh200"};
+inline constexpr std::string_view a57[] = {"orin"};
+inline constexpr std::string_view a58[] = {"rtx 40##", "ada generation", "ada", "l4", "l40", "l20", "l2"};
+inline constexpr std::string_view a59[] = {"a100", "a800", "a30"};
+inline constexpr std::string_view a60[] = {"rtx 30##", "rtx a####", "rtx a###", "rtx 2050", "a10", "a10g", "a16", "a40", "a2"};
+inline constexpr std::string_view a61[] = {"rtx 20##", "gtx 16##", "mx4##", "mx5##", "t4", "t4g", "t4##", "t6##", "t1000", "t2000", "quadro rtx", "titan rtx"};
+inline constexpr std::string_view a62[] = {"v100", "gv100", "titan v", "xavier"};
+inline constexpr std::string_view a63[] = {"gtx 10##", "gt 10##", "mx1##", "mx2##", "mx3##", "p100", "p40", "p4", "quadro p####", "titan x", "titan xp"};
+inline constexpr std::string_view a64[] = {"gtx 9##", "gtx 7##", "quadro m####", "m40", "m60"};
+inline constexpr std::uint32_t a65[] = {4098};
+inline constexpr std::string_view a66[] = {"mi3##", "mi3##a", "mi3##x", "gfx94#"};
+inline constexpr std::string_view a67[] = {"mi2##", "gfx90a"};
+inline constexpr std::string_view a68[] = {"mi100", "arcturus", "gfx908"};
+inline constexpr std::string_view a69[] = {"rx 9###", "navi4#", "gfx120#", "r9###"};
+inline constexpr std::string_view a70[] = {"gfx115#", "8##m", "8###s", "strix"};
+inline constexpr std::string_view a71[] = {"rx 7###", "navi3#", "gfx110#", "phoenix", "7##m", "w7###"};
+inline constexpr std::string_view a72[] = {"rx 6###", "navi2#", "gfx103#", "rembrandt", "vangogh", "raphael", "6##m", "w6###"};
+inline constexpr std::string_view a73[] = {"rx 5###", "navi1#", "gfx101#", "w5###"};
+inline constexpr std::string_view a74[] = {"vega", "vega##", "polaris##", "renoir", "raven", "raven2", "rx 4##", "rx 5##"};
+inline constexpr std::uint32_t a75[] = {3};
+inline constexpr std::uint32_t a76[] = {5197};
+inline constexpr std::string_view a77[] = {"xclipse 9##"};
+inline constexpr std::string_view a78[] = {"xclipse 5##"};
+inline constexpr std::uint32_t a79[] = {32902};
+inline constexpr std::string_view a80[] = {"arc(tm) b###", "arc b###", "bmg", "lnl", "lunar lake", "arc(tm) 1##v"};
+inline constexpr std::string_view a81[] = {"arc(tm) a###", "arc a###", "dg2"};
+inline constexpr std::string_view a82[] = {"mtl", "arl", "arc(tm) graphics", "meteor lake"};
+inline constexpr std::string_view a83[] = {"tgl", "iris(r) xe", "dg1", "adl", "rpl", "uhd graphics 7##"};
+inline constexpr std::string_view a84[] = {"icl", "jsl", "ehl"};
+inline constexpr std::string_view a85[] = {"skl", "kbl", "cfl", "cml", "glk", "apl", "bxt", "hd graphics 5##", "hd graphics 6##", "iris plus"};
+inline constexpr std::uint32_t a86[] = {5348};
+inline constexpr std::string_view a87[] = {"v3d 4"};
+inline constexpr std::string_view a88[] = {"v3d 7"};
 
 inline constexpr Row all_rows[] = {
     {"conv2d_f16_buf_1x4", {a0, 1}, {8u, 8u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {a8, 1}, "e86fe45eacefdbd3"},
@@ -260,88 +272,88 @@ inline constexpr Row all_rows[] = {
 inline constexpr List<Row> rows{all_rows, 7};
 
 inline constexpr Section all_sections[] = {
-    {"any", {{"f16", "buf"}}, {a9, 1}},
-    {"any", {{"f16", "tex3d"}}, {a10, 1}},
-    {"any", {{"f32", "buf"}}, {a11, 1}},
-    {"any", {{"f32", "tex3d"}}, {a12, 1}},
-    {"nvidia", {{"f16", "buf"}}, {a9, 1}},
-    {"nvidia", {{"f16", "tex3d"}}, {a10, 1}},
-    {"nvidia", {{"f32", "buf"}}, {a11, 1}},
-    {"nvidia", {{"f32", "tex3d"}}, {a12, 1}},
-    {"nvidia-hopper", {{"f16", "buf"}}, {a14, 1}},
-    {"nvidia-hopper", {{"f16", "tex3d"}}, {a16, 1}},
-    {"nvidia-hopper", {{"f32", "buf"}}, {a18, 1}},
-    {"nvidia-hopper", {{"f32", "tex3d"}}, {a20, 1}},
+    {"any", {{"f16", "buf"}}, {a10, 1}},
+    {"any", {{"f16", "tex3d"}}, {a11, 1}},
+    {"any", {{"f32", "buf"}}, {a12, 1}},
+    {"any", {{"f32", "tex3d"}}, {a13, 1}},
+    {"nvidia", {{"f16", "buf"}}, {a10, 1}},
+    {"nvidia", {{"f16", "tex3d"}}, {a11, 1}},
+    {"nvidia", {{"f32", "buf"}}, {a12, 1}},
+    {"nvidia", {{"f32", "tex3d"}}, {a13, 1}},
+    {"nvidia-hopper", {{"f16", "buf"}}, {a15, 1}},
+    {"nvidia-hopper", {{"f16", "tex3d"}}, {a17, 1}},
+    {"nvidia-hopper", {{"f32", "buf"}}, {a19, 1}},
+    {"nvidia-hopper", {{"f32", "tex3d"}}, {a21, 1}},
 };
 inline constexpr List<Section> sections{all_sections, 12};
 
 inline constexpr DeviceRule all_device_rules[] = {
-    {"apple-m1", "apple", {a21, 1}, {a22, 1}, {}, {a23, 1}, 0u},
-    {"apple-m2", "apple", {a21, 1}, {a22, 1}, {}, {a24, 1}, 0u},
-    {"apple-m3", "apple", {a21, 1}, {a22, 1}, {}, {a25, 1}, 0u},
-    {"apple-m4", "apple", {a21, 1}, {a22, 1}, {}, {a26, 1}, 0u},
-    {"apple-m5", "apple", {a21, 1}, {a22, 1}, {}, {a27, 1}, 0u},
-    {"apple-mobile", "apple", {a21, 1}, {a22, 1}, {}, {a28, 2}, 0u},
-    {"apple", "apple", {a21, 1}, {a22, 1}, {}, {}, 0u},
-    {"lavapipe", "mesa", {a29, 1}, {}, {a30, 1}, {}, 0u},
-    {"mesa", "mesa", {a29, 1}, {}, {}, {}, 0u},
-    {"swiftshader", "google", {a31, 1}, {}, {a32, 1}, {}, 0u},
-    {"google", "google", {a31, 1}, {}, {}, {}, 0u},
-    {"adreno-702", "qualcomm", {a33, 1}, {}, {}, {a34, 2}, 0u},
-    {"adreno-5xx", "qualcomm", {a33, 1}, {}, {}, {a35, 2}, 0u},
-    {"adreno-6xx", "qualcomm", {a33, 1}, {}, {}, {a36, 2}, 0u},
-    {"adreno-7xx", "qualcomm", {a33, 1}, {}, {}, {a37, 2}, 0u},
-    {"adreno-8xx", "qualcomm", {a33, 1}, {}, {}, {a38, 2}, 0u},
-    {"adreno-x1", "qualcomm", {a33, 1}, {}, {}, {a39, 3}, 0u},
-    {"adreno-x2", "qualcomm", {a33, 1}, {}, {}, {a40, 3}, 0u},
-    {"qualcomm", "qualcomm", {a33, 1}, {}, {}, {}, 0u},
-    {"mali-midgard", "arm", {a41, 1}, {}, {}, {a42, 1}, 0u},
-    {"mali-bifrost", "arm", {a41, 1}, {}, {}, {a43, 6}, 0u},
-    {"mali-valhall", "arm", {a41, 1}, {}, {}, {a44, 10}, 0u},
-    {"mali-5th-gen", "arm", {a41, 1}, {}, {}, {a45, 6}, 0u},
-    {"arm", "arm", {a41, 1}, {}, {}, {}, 0u},
-    {"powervr-rogue", "imagination", {a46, 1}, {}, {}, {a47, 1}, 0u},
-    {"powervr-a", "imagination", {a46, 1}, {}, {}, {a48, 4}, 0u},
-    {"powervr-b", "imagination", {a46, 1}, {}, {}, {a49, 5}, 0u},
-    {"powervr-c", "imagination", {a46, 1}, {}, {}, {a50, 3}, 0u},
-    {"powervr-d", "imagination", {a46, 1}, {}, {}, {a51, 3}, 0u},
-    {"imagination", "imagination", {a46, 1}, {}, {}, {}, 0u},
-    {"nvidia-blackwell-dc", "nvidia", {a52, 1}, {}, {}, {a53, 5}, 0u},
-    {"nvidia-blackwell", "nvidia", {a52, 1}, {}, {}, {a54, 3}, 0u},
-    {"nvidia-hopper", "nvidia", {a52, 1}, {}, {}, {a55, 5}, 0u},
-    {"nvidia-orin", "nvidia", {a52, 1}, {}, {}, {a56, 1}, 0u},
-    {"nvidia-ada", "nvidia", {a52, 1}, {}, {}, {a57, 7}, 0u},
-    {"nvidia-ampere-dc", "nvidia", {a52, 1}, {}, {}, {a58, 3}, 0u},
-    {"nvidia-ampere", "nvidia", {a52, 1}, {}, {}, {a59, 9}, 0u},
-    {"nvidia-turing", "nvidia", {a52, 1}, {}, {}, {a60, 12}, 0u},
-    {"nvidia-volta", "nvidia", {a52, 1}, {}, {}, {a61, 4}, 0u},
-    {"nvidia-pascal", "nvidia", {a52, 1}, {}, {}, {a62, 11}, 0u},
-    {"nvidia-maxwell", "nvidia", {a52, 1}, {}, {}, {a63, 5}, 0u},
-    {"nvidia", "nvidia", {a52, 1}, {}, {}, {}, 0u},
-    {"amd-cdna3", "amd", {a64, 1}, {}, {}, {a65, 4}, 0u},
-    {"amd-cdna2", "amd", {a64, 1}, {}, {}, {a66, 2}, 0u},
-    {"amd-cdna1", "amd", {a64, 1}, {}, {}, {a67, 3}, 0u},
-    {"amd-rdna4", "amd", {a64, 1}, {}, {}, {a68, 4}, 0u},
-    {"amd-rdna3.5", "amd", {a64, 1}, {}, {}, {a69, 4}, 0u},
-    {"amd-rdna3", "amd", {a64, 1}, {}, {}, {a70, 6}, 0u},
-    {"amd-rdna2", "amd", {a64, 1}, {}, {}, {a71, 8}, 0u},
-    {"amd-rdna1", "amd", {a64, 1}, {}, {}, {a72, 4}, 0u},
-    {"amd-gcn", "amd", {a64, 1}, {}, {}, {a73, 8}, 0u},
-    {"amd-gcn-unnamed", "amd", {a64, 1}, {}, {a74, 1}, {}, 64u},
-    {"amd", "amd", {a64, 1}, {}, {}, {}, 0u},
-    {"xclipse-9xx", "samsung", {a75, 1}, {}, {}, {a76, 1}, 0u},
-    {"xclipse-5xx", "samsung", {a75, 1}, {}, {}, {a77, 1}, 0u},
-    {"samsung", "samsung", {a75, 1}, {}, {}, {}, 0u},
-    {"intel-xe2", "intel", {a78, 1}, {}, {}, {a79, 6}, 0u},
-    {"intel-alchemist", "intel", {a78, 1}, {}, {}, {a80, 3}, 0u},
-    {"intel-xe-lpg", "intel", {a78, 1}, {}, {}, {a81, 4}, 0u},
-    {"intel-xe-lp", "intel", {a78, 1}, {}, {}, {a82, 6}, 0u},
-    {"intel-gen11", "intel", {a78, 1}, {}, {}, {a83, 3}, 0u},
-    {"intel-gen9", "intel", {a78, 1}, {}, {}, {a84, 10}, 0u},
-    {"intel", "intel", {a78, 1}, {}, {}, {}, 0u},
-    {"v3d-4", "broadcom", {a85, 1}, {}, {}, {a86, 1}, 0u},
-    {"v3d-7", "broadcom", {a85, 1}, {}, {}, {a87, 1}, 0u},
-    {"broadcom", "broadcom", {a85, 1}, {}, {}, {}, 0u},
+    {"apple-m1", "apple", {a22, 1}, {a23, 1}, {}, {a24, 1}, 0u},
+    {"apple-m2", "apple", {a22, 1}, {a23, 1}, {}, {a25, 1}, 0u},
+    {"apple-m3", "apple", {a22, 1}, {a23, 1}, {}, {a26, 1}, 0u},
+    {"apple-m4", "apple", {a22, 1}, {a23, 1}, {}, {a27, 1}, 0u},
+    {"apple-m5", "apple", {a22, 1}, {a23, 1}, {}, {a28, 1}, 0u},
+    {"apple-mobile", "apple", {a22, 1}, {a23, 1}, {}, {a29, 2}, 0u},
+    {"apple", "apple", {a22, 1}, {a23, 1}, {}, {}, 0u},
+    {"lavapipe", "mesa", {a30, 1}, {}, {a31, 1}, {}, 0u},
+    {"mesa", "mesa", {a30, 1}, {}, {}, {}, 0u},
+    {"swiftshader", "google", {a32, 1}, {}, {a33, 1}, {}, 0u},
+    {"google", "google", {a32, 1}, {}, {}, {}, 0u},
+    {"adreno-702", "qualcomm", {a34, 1}, {}, {}, {a35, 2}, 0u},
+    {"adreno-5xx", "qualcomm", {a34, 1}, {}, {}, {a36, 2}, 0u},
+    {"adreno-6xx", "qualcomm", {a34, 1}, {}, {}, {a37, 2}, 0u},
+    {"adreno-7xx", "qualcomm", {a34, 1}, {}, {}, {a38, 2}, 0u},
+    {"adreno-8xx", "qualcomm", {a34, 1}, {}, {}, {a39, 2}, 0u},
+    {"adreno-x1", "qualcomm", {a34, 1}, {}, {}, {a40, 3}, 0u},
+    {"adreno-x2", "qualcomm", {a34, 1}, {}, {}, {a41, 3}, 0u},
+    {"qualcomm", "qualcomm", {a34, 1}, {}, {}, {}, 0u},
+    {"mali-midgard", "arm", {a42, 1}, {}, {}, {a43, 1}, 0u},
+    {"mali-bifrost", "arm", {a42, 1}, {}, {}, {a44, 6}, 0u},
+    {"mali-valhall", "arm", {a42, 1}, {}, {}, {a45, 10}, 0u},
+    {"mali-5th-gen", "arm", {a42, 1}, {}, {}, {a46, 6}, 0u},
+    {"arm", "arm", {a42, 1}, {}, {}, {}, 0u},
+    {"powervr-rogue", "imagination", {a47, 1}, {}, {}, {a48, 1}, 0u},
+    {"powervr-a", "imagination", {a47, 1}, {}, {}, {a49, 4}, 0u},
+    {"powervr-b", "imagination", {a47, 1}, {}, {}, {a50, 5}, 0u},
+    {"powervr-c", "imagination", {a47, 1}, {}, {}, {a51, 3}, 0u},
+    {"powervr-d", "imagination", {a47, 1}, {}, {}, {a52, 3}, 0u},
+    {"imagination", "imagination", {a47, 1}, {}, {}, {}, 0u},
+    {"nvidia-blackwell-dc", "nvidia", {a53, 1}, {}, {}, {a54, 5}, 0u},
+    {"nvidia-blackwell", "nvidia", {a53, 1}, {}, {}, {a55, 3}, 0u},
+    {"nvidia-hopper", "nvidia", {a53, 1}, {}, {}, {a56, 5}, 0u},
+    {"nvidia-orin", "nvidia", {a53, 1}, {}, {}, {a57, 1}, 0u},
+    {"nvidia-ada", "nvidia", {a53, 1}, {}, {}, {a58, 7}, 0u},
+    {"nvidia-ampere-dc", "nvidia", {a53, 1}, {}, {}, {a59, 3}, 0u},
+    {"nvidia-ampere", "nvidia", {a53, 1}, {}, {}, {a60, 9}, 0u},
+    {"nvidia-turing", "nvidia", {a53, 1}, {}, {}, {a61, 12}, 0u},
+    {"nvidia-volta", "nvidia", {a53, 1}, {}, {}, {a62, 4}, 0u},
+    {"nvidia-pascal", "nvidia", {a53, 1}, {}, {}, {a63, 11}, 0u},
+    {"nvidia-maxwell", "nvidia", {a53, 1}, {}, {}, {a64, 5}, 0u},
+    {"nvidia", "nvidia", {a53, 1}, {}, {}, {}, 0u},
+    {"amd-cdna3", "amd", {a65, 1}, {}, {}, {a66, 4}, 0u},
+    {"amd-cdna2", "amd", {a65, 1}, {}, {}, {a67, 2}, 0u},
+    {"amd-cdna1", "amd", {a65, 1}, {}, {}, {a68, 3}, 0u},
+    {"amd-rdna4", "amd", {a65, 1}, {}, {}, {a69, 4}, 0u},
+    {"amd-rdna3.5", "amd", {a65, 1}, {}, {}, {a70, 4}, 0u},
+    {"amd-rdna3", "amd", {a65, 1}, {}, {}, {a71, 6}, 0u},
+    {"amd-rdna2", "amd", {a65, 1}, {}, {}, {a72, 8}, 0u},
+    {"amd-rdna1", "amd", {a65, 1}, {}, {}, {a73, 4}, 0u},
+    {"amd-gcn", "amd", {a65, 1}, {}, {}, {a74, 8}, 0u},
+    {"amd-gcn-unnamed", "amd", {a65, 1}, {}, {a75, 1}, {}, 64u},
+    {"amd", "amd", {a65, 1}, {}, {}, {}, 0u},
+    {"xclipse-9xx", "samsung", {a76, 1}, {}, {}, {a77, 1}, 0u},
+    {"xclipse-5xx", "samsung", {a76, 1}, {}, {}, {a78, 1}, 0u},
+    {"samsung", "samsung", {a76, 1}, {}, {}, {}, 0u},
+    {"intel-xe2", "intel", {a79, 1}, {}, {}, {a80, 6}, 0u},
+    {"intel-alchemist", "intel", {a79, 1}, {}, {}, {a81, 3}, 0u},
+    {"intel-xe-lpg", "intel", {a79, 1}, {}, {}, {a82, 4}, 0u},
+    {"intel-xe-lp", "intel", {a79, 1}, {}, {}, {a83, 6}, 0u},
+    {"intel-gen11", "intel", {a79, 1}, {}, {}, {a84, 3}, 0u},
+    {"intel-gen9", "intel", {a79, 1}, {}, {}, {a85, 10}, 0u},
+    {"intel", "intel", {a79, 1}, {}, {}, {}, 0u},
+    {"v3d-4", "broadcom", {a86, 1}, {}, {}, {a87, 1}, 0u},
+    {"v3d-7", "broadcom", {a86, 1}, {}, {}, {a88, 1}, 0u},
+    {"broadcom", "broadcom", {a86, 1}, {}, {}, {}, 0u},
 };
 inline constexpr List<DeviceRule> device_rules{all_device_rules, 66};
 
@@ -412,6 +424,14 @@ constexpr bool holds(const List<Condition>& when, const Case& c) {
   return true;
 }
 
+constexpr bool lies_within(const List<Range>& ranges, const Case& c) {
+  for (const Range& range : ranges) {
+    const std::int64_t value = feature(c, range.feature);
+    if (value < range.least || value > range.most) return false;
+  }
+  return ranges.size != 0;
+}
+
 constexpr bool has_feature(const Device& device, std::string_view wanted) {
   for (std::size_t i = 0; i < device.n_features; ++i) {
     if (device.features[i] == wanted) return true;
@@ -432,9 +452,9 @@ constexpr bool can_run(const Row& row, const Device& device) {
   return true;
 }
 
-inline std::optional<Pick> dispatch(const Row& row, const Device& device, const Case& c) {
+inline std::optional<Pick> dispatch(const Row& row, const Device& device, const Case& c, bool is_measured) {
   if (!can_run(row, device)) return std::nullopt;
-  Pick pick{&row, row.local, {0, 0, 0}};
+  Pick pick{&row, row.local, {0, 0, 0}, is_measured};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     std::uint64_t grid = 1;
     for (const Term& term : row.grid[axis]) {
@@ -490,13 +510,14 @@ inline std::optional<Pick> select(const Device& device, const Given& given, cons
   const Row* all = detail::rows.begin();
   for (const detail::Rule& rule : found->rules) {
     if (!detail::holds(rule.when, c)) continue;
-    if (const auto pick = detail::dispatch(all[rule.row], device, c)) return pick;
+    const bool is_measured = detail::lies_within(rule.measured, c);
+    if (const auto pick = detail::dispatch(all[rule.row], device, c, is_measured)) return pick;
     for (const std::size_t spare : rule.spares) {
-      if (const auto pick = detail::dispatch(all[spare], device, c)) return pick;
+      if (const auto pick = detail::dispatch(all[spare], device, c, is_measured)) return pick;
     }
     break;
   }
-  return detail::dispatch(all[found->fallback], device, c);
+  return detail::dispatch(all[found->fallback], device, c, detail::lies_within(found->fallback_measured, c));
 }
 
 }  // namespace tilesmith::conv2d

@@ -119,6 +119,8 @@ struct Pick {
   const Row* row;
   std::array<std::uint32_t, 3> local;
   std::array<std::uint32_t, 3> groups;
+  // Whether each feature lies within the sizes that the row was verified and timed on; else this is an extrapolation.
+  bool is_measured;
 };
 
 namespace detail {
@@ -129,10 +131,18 @@ struct Condition {
   std::uint64_t bound;
 };
 
+// The smallest and the largest value of a feature over the cases of a row's evidence.
+struct Range {
+  std::size_t feature;
+  std::int64_t least;
+  std::int64_t most;
+};
+
 struct Rule {
   List<Condition> when;
   std::size_t row;
   List<std::size_t> spares;
+  List<Range> measured;
 };
 
 struct Pack {
@@ -140,6 +150,7 @@ struct Pack {
   List<AxisValue> values;
   List<Rule> rules;
   std::size_t fallback;
+  List<Range> fallback_measured;
 };
 
 struct Section {
@@ -167,79 +178,80 @@ inline constexpr std::size_t a5[] = {8};
 inline constexpr std::size_t a6[] = {1};
 inline constexpr Term a7[] = {{{a5, 1}, 1u}, {{a6, 1}, 1u}};
 inline constexpr std::string_view a8[] = {"storageBuffer16BitAccess"};
-inline constexpr Pack a9[] = {{{}, {}, {}, 0}};
-inline constexpr Pack a10[] = {{{}, {}, {}, 1}};
-inline constexpr Rule a11[] = {{{}, 0, {}}};
-inline constexpr Pack a12[] = {{{}, {}, {a11, 1}, 0}};
-inline constexpr Rule a13[] = {{{}, 1, {}}};
-inline constexpr Pack a14[] = {{{}, {}, {a13, 1}, 1}};
-inline constexpr std::uint32_t a15[] = {4203};
-inline constexpr std::uint32_t a16[] = {26};
-inline constexpr std::string_view a17[] = {"m1"};
-inline constexpr std::string_view a18[] = {"m2"};
-inline constexpr std::string_view a19[] = {"m3"};
-inline constexpr std::string_view a20[] = {"m4"};
-inline constexpr std::string_view a21[] = {"m5"};
-inline constexpr std::string_view a22[] = {"a1#", "a2#"};
-inline constexpr std::uint32_t a23[] = {65541};
-inline constexpr std::uint32_t a24[] = {13};
-inline constexpr std::uint32_t a25[] = {6880};
-inline constexpr std::uint32_t a26[] = {10};
-inline constexpr std::uint32_t a27[] = {20803};
-inline constexpr std::string_view a28[] = {"adreno (tm) 702", "adreno(tm) 702"};
-inline constexpr std::string_view a29[] = {"adreno (tm) 5##", "adreno(tm) 5##"};
-inline constexpr std::string_view a30[] = {"adreno (tm) 6##", "adreno(tm) 6##"};
-inline constexpr std::string_view a31[] = {"adreno (tm) 7##", "adreno(tm) 7##"};
-inline constexpr std::string_view a32[] = {"adreno (tm) 8##", "adreno(tm) 8##"};
-inline constexpr std::string_view a33[] = {"adreno(tm) x1", "adreno (tm) x1", "x1-##"};
-inline constexpr std::string_view a34[] = {"adreno(tm) x2", "adreno (tm) x2", "x2-##"};
-inline constexpr std::uint32_t a35[] = {5045};
-inline constexpr std::string_view a36[] = {"mali-t###"};
-inline constexpr std::string_view a37[] = {"g71", "g72", "g76", "g31", "g51", "g52"};
-inline constexpr std::string_view a38[] = {"g57", "g68", "g77", "g78", "g310", "g510", "g610", "g710", "g615", "g715"};
-inline constexpr std::string_view a39[] = {"g620", "g720", "g625", "g725", "g925", "mali-g1"};
-inline constexpr std::uint32_t a40[] = {4112};
-inline constexpr std::string_view a41[] = {"rogue"};
-inline constexpr std::string_view a42[] = {"a-series", "axe", "axm", "axt"};
-inline constexpr std::string_view a43[] = {"b-series", "bxe", "bxm", "bxs", "bxt"};
-inline constexpr std::string_view a44[] = {"c-series", "cxt", "cxm"};
-inline constexpr std::string_view a45[] = {"d-series", "dxt", "dxd"};
-inline constexpr std::uint32_t a46[] = {4318};
-inline constexpr std::string_view a47[] = {"b100", "b200", "b300", "gb200", "gb300"};
-inline constexpr std::string_view a48[] = {"rtx 50##", "blackwell", "gb10"};
-inline constexpr std::string_view a49[] = {"h100", "h200", "h800", "h20", "gh200"};
-inline constexpr std::string_view a50[] = {"orin"};
-inline constexpr std::string_view a51[] = {"rtx 40##", "ada generation", "ada", "l4", "l40", "l20", "l2"};
-inline constexpr std::string_view a52[] = {"a100", "a800", "a30"};
-inline constexpr std::string_view a53[] = {"rtx 30##", "rtx a####", "rtx a###", "rtx 2050", "a10", "a10g", "a16", "a40", "a2"};
-inline constexpr std::string_view a54[] = {"rtx 20##", "gtx 16##", "mx4##", "mx5##", "t4", "t4g", "t4##", "t6##", "t1000", "t2000", "quadro rtx", "titan rtx"};
-inline constexpr std::string_view a55[] = {"v100", "gv100", "titan v", "xavier"};
-inline constexpr std::string_view a56[] = {"gtx 10##", "gt 10##", "mx1##", "mx2##", "mx3##", "p100", "p40", "p4", "quadro p####", "titan x", "titan xp"};
-inline constexpr std::string_view a57[] = {"gtx 9##", "gtx 7##", "quadro m####", "m40", "m60"};
-inline constexpr std::uint32_t a58[] = {4098};
-inline constexpr std::string_view a59[] = {"mi3##", "mi3##a", "mi3##x", "gfx94#"};
-inline constexpr std::string_view a60[] = {"mi2##", "gfx90a"};
-inline constexpr std::string_view a61[] = {"mi100", "arcturus", "gfx908"};
-inline constexpr std::string_view a62[] = {"rx 9###", "navi4#", "gfx120#", "r9###"};
-inline constexpr std::string_view a63[] = {"gfx115#", "8##m", "8###s", "strix"};
-inline constexpr std::string_view a64[] = {"rx 7###", "navi3#", "gfx110#", "phoenix", "7##m", "w7###"};
-inline constexpr std::string_view a65[] = {"rx 6###", "navi2#", "gfx103#", "rembrandt", "vangogh", "raphael", "6##m", "w6###"};
-inline constexpr std::string_view a66[] = {"rx 5###", "navi1#", "gfx101#", "w5###"};
-inline constexpr std::string_view a67[] = {"vega", "vega##", "polaris##", "renoir", "raven", "raven2", "rx 4##", "rx 5##"};
-inline constexpr std::uint32_t a68[] = {3};
-inline constexpr std::uint32_t a69[] = {5197};
-inline constexpr std::string_view a70[] = {"xclipse 9##"};
-inline constexpr std::string_view a71[] = {"xclipse 5##"};
-inline constexpr std::uint32_t a72[] = {32902};
-inline constexpr std::string_view a73[] = {"arc(tm) b###", "arc b###", "bmg", "lnl", "lunar lake", "arc(tm) 1##v"};
-inline constexpr std::string_view a74[] = {"arc(tm) a###", "arc a###", "dg2"};
-inline constexpr std::string_view a75[] = {"mtl", "arl", "arc(tm) graphics", "meteor lake"};
-inline constexpr std::string_view a76[] = {"tgl", "iris(r) xe", "dg1", "adl", "rpl", "uhd graphics 7##"};
-inline constexpr std::string_view a77[] = {"icl", "jsl", "ehl"};
-inline constexpr std::string_view a78[] = {"skl", "kbl", "cfl", "cml", "glk", "apl", "bxt", "hd graphics 5##", "hd graphics 6##", "iris plus"};
-inline constexpr std::uint32_t a79[] = {5348};
-inline constexpr std::string_view a80[] = {"v3d 4"};
-inline constexpr std::string_view a81[] = {"v3d 7"};
+inline constexpr Range a9[] = {{1, 1, 1}, {2, 3, 3}, {3, 64, 64}, {8, 112, 112}, {15, 112, 112}};
+inline constexpr Pack a10[] = {{{}, {}, {}, 0, {a9, 5}}};
+inline constexpr Pack a11[] = {{{}, {}, {}, 1, {a9, 5}}};
+inline constexpr Rule a12[] = {{{}, 0, {}, {a9, 5}}};
+inline constexpr Pack a13[] = {{{}, {}, {a12, 1}, 0, {a9, 5}}};
+inline constexpr Rule a14[] = {{{}, 1, {}, {a9, 5}}};
+inline constexpr Pack a15[] = {{{}, {}, {a14, 1}, 1, {a9, 5}}};
+inline constexpr std::uint32_t a16[] = {4203};
+inline constexpr std::uint32_t a17[] = {26};
+inline constexpr std::string_view a18[] = {"m1"};
+inline constexpr std::string_view a19[] = {"m2"};
+inline constexpr std::string_view a20[] = {"m3"};
+inline constexpr std::string_view a21[] = {"m4"};
+inline constexpr std::string_view a22[] = {"m5"};
+inline constexpr std::string_view a23[] = {"a1#", "a2#"};
+inline constexpr std::uint32_t a24[] = {65541};
+inline constexpr std::uint32_t a25[] = {13};
+inline constexpr std::uint32_t a26[] = {6880};
+inline constexpr std::uint32_t a27[] = {10};
+inline constexpr std::uint32_t a28[] = {20803};
+inline constexpr std::string_view a29[] = {"adreno (tm) 702", "adreno(tm) 702"};
+inline constexpr std::string_view a30[] = {"adreno (tm) 5##", "adreno(tm) 5##"};
+inline constexpr std::string_view a31[] = {"adreno (tm) 6##", "adreno(tm) 6##"};
+inline constexpr std::string_view a32[] = {"adreno (tm) 7##", "adreno(tm) 7##"};
+inline constexpr std::string_view a33[] = {"adreno (tm) 8##", "adreno(tm) 8##"};
+inline constexpr std::string_view a34[] = {"adreno(tm) x1", "adreno (tm) x1", "x1-##"};
+inline constexpr std::string_view a35[] = {"adreno(tm) x2", "adreno (tm) x2", "x2-##"};
+inline constexpr std::uint32_t a36[] = {5045};
+inline constexpr std::string_view a37[] = {"mali-t###"};
+inline constexpr std::string_view a38[] = {"g71", "g72", "g76", "g31", "g51", "g52"};
+inline constexpr std::string_view a39[] = {"g57", "g68", "g77", "g78", "g310", "g510", "g610", "g710", "g615", "g715"};
+inline constexpr std::string_view a40[] = {"g620", "g720", "g625", "g725", "g925", "mali-g1"};
+inline constexpr std::uint32_t a41[] = {4112};
+inline constexpr std::string_view a42[] = {"rogue"};
+inline constexpr std::string_view a43[] = {"a-series", "axe", "axm", "axt"};
+inline constexpr std::string_view a44[] = {"b-series", "bxe", "bxm", "bxs", "bxt"};
+inline constexpr std::string_view a45[] = {"c-series", "cxt", "cxm"};
+inline constexpr std::string_view a46[] = {"d-series", "dxt", "dxd"};
+inline constexpr std::uint32_t a47[] = {4318};
+inline constexpr std::string_view a48[] = {"b100", "b200", "b300", "gb200", "gb300"};
+inline constexpr std::string_view a49[] = {"rtx 50##", "blackwell", "gb10"};
+inline constexpr std::string_view a50[] = {"h100", "h200", "h800", "h20", "gh200"};
+inline constexpr std::string_view a51[] = {"orin"};
+inline constexpr std::string_view a52[] = {"rtx 40##", "ada generation", "ada", "l4", "l40", "l20", "l2"};
+inline constexpr std::string_view a53[] = {"a100", "a800", "a30"};
+inline constexpr std::string_view a54[] = {"rtx 30##", "rtx a####", "rtx a###", "rtx 2050", "a10", "a10g", "a16", "a40", "a2"};
+inline constexpr std::string_view a55[] = {"rtx 20##", "gtx 16##", "mx4##", "mx5##", "t4", "t4g", "t4##", "t6##", "t1000", "t2000", "quadro rtx", "titan rtx"};
+inline constexpr std::string_view a56[] = {"v100", "gv100", "titan v", "xavier"};
+inline constexpr std::string_view a57[] = {"gtx 10##", "gt 10##", "mx1##", "mx2##", "mx3##", "p100", "p40", "p4", "quadro p####", "titan x", "titan xp"};
+inline constexpr std::string_view a58[] = {"gtx 9##", "gtx 7##", "quadro m####", "m40", "m60"};
+inline constexpr std::uint32_t a59[] = {4098};
+inline constexpr std::string_view a60[] = {"mi3##", "mi3##a", "mi3##x", "gfx94#"};
+inline constexpr std::string_view a61[] = {"mi2##", "gfx90a"};
+inline constexpr std::string_view a62[] = {"mi100", "arcturus", "gfx908"};
+inline constexpr std::string_view a63[] = {"rx 9###", "navi4#", "gfx120#", "r9###"};
+inline constexpr std::string_view a64[] = {"gfx115#", "8##m", "8###s", "strix"};
+inline constexpr std::string_view a65[] = {"rx 7###", "navi3#", "gfx110#", "phoenix", "7##m", "w7###"};
+inline constexpr std::string_view a66[] = {"rx 6###", "navi2#", "gfx103#", "rembrandt", "vangogh", "raphael", "6##m", "w6###"};
+inline constexpr std::string_view a67[] = {"rx 5###", "navi1#", "gfx101#", "w5###"};
+inline constexpr std::string_view a68[] = {"vega", "vega##", "polaris##", "renoir", "raven", "raven2", "rx 4##", "rx 5##"};
+inline constexpr std::uint32_t a69[] = {3};
+inline constexpr std::uint32_t a70[] = {5197};
+inline constexpr std::string_view a71[] = {"xclipse 9##"};
+inline constexpr std::string_view a72[] = {"xclipse 5##"};
+inline constexpr std::uint32_t a73[] = {32902};
+inline constexpr std::string_view a74[] = {"arc(tm) b###", "arc b###", "bmg", "lnl", "lunar lake", "arc(tm) 1##v"};
+inline constexpr std::string_view a75[] = {"arc(tm) a###", "arc a###", "dg2"};
+inline constexpr std::string_view a76[] = {"mtl", "arl", "arc(tm) graphics", "meteor lake"};
+inline constexpr std::string_view a77[] = {"tgl", "iris(r) xe", "dg1", "adl", "rpl", "uhd graphics 7##"};
+inline constexpr std::string_view a78[] = {"icl", "jsl", "ehl"};
+inline constexpr std::string_view a79[] = {"skl", "kbl", "cfl", "cml", "glk", "apl", "bxt", "hd graphics 5##", "hd graphics 6##", "iris plus"};
+inline constexpr std::uint32_t a80[] = {5348};
+inline constexpr std::string_view a81[] = {"v3d 4"};
+inline constexpr std::string_view a82[] = {"v3d 7"};
 
 inline constexpr Row all_rows[] = {
     {"conv2d_7x7_f16_ry_rx_rc_1x4", {a0, 2}, {4u, 16u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {a8, 1}, "13931337c307b7ab"},
@@ -248,82 +260,82 @@ inline constexpr Row all_rows[] = {
 inline constexpr List<Row> rows{all_rows, 2};
 
 inline constexpr Section all_sections[] = {
-    {"any", {{"f16"}}, {a9, 1}},
-    {"any", {{"f32"}}, {a10, 1}},
-    {"nvidia", {{"f16"}}, {a9, 1}},
-    {"nvidia", {{"f32"}}, {a10, 1}},
-    {"nvidia-hopper", {{"f16"}}, {a12, 1}},
-    {"nvidia-hopper", {{"f32"}}, {a14, 1}},
+    {"any", {{"f16"}}, {a10, 1}},
+    {"any", {{"f32"}}, {a11, 1}},
+    {"nvidia", {{"f16"}}, {a10, 1}},
+    {"nvidia", {{"f32"}}, {a11, 1}},
+    {"nvidia-hopper", {{"f16"}}, {a13, 1}},
+    {"nvidia-hopper", {{"f32"}}, {a15, 1}},
 };
 inline constexpr List<Section> sections{all_sections, 6};
 
 inline constexpr DeviceRule all_device_rules[] = {
-    {"apple-m1", "apple", {a15, 1}, {a16, 1}, {}, {a17, 1}, 0u},
-    {"apple-m2", "apple", {a15, 1}, {a16, 1}, {}, {a18, 1}, 0u},
-    {"apple-m3", "apple", {a15, 1}, {a16, 1}, {}, {a19, 1}, 0u},
-    {"apple-m4", "apple", {a15, 1}, {a16, 1}, {}, {a20, 1}, 0u},
-    {"apple-m5", "apple", {a15, 1}, {a16, 1}, {}, {a21, 1}, 0u},
-    {"apple-mobile", "apple", {a15, 1}, {a16, 1}, {}, {a22, 2}, 0u},
-    {"apple", "apple", {a15, 1}, {a16, 1}, {}, {}, 0u},
-    {"lavapipe", "mesa", {a23, 1}, {}, {a24, 1}, {}, 0u},
-    {"mesa", "mesa", {a23, 1}, {}, {}, {}, 0u},
-    {"swiftshader", "google", {a25, 1}, {}, {a26, 1}, {}, 0u},
-    {"google", "google", {a25, 1}, {}, {}, {}, 0u},
-    {"adreno-702", "qualcomm", {a27, 1}, {}, {}, {a28, 2}, 0u},
-    {"adreno-5xx", "qualcomm", {a27, 1}, {}, {}, {a29, 2}, 0u},
-    {"adreno-6xx", "qualcomm", {a27, 1}, {}, {}, {a30, 2}, 0u},
-    {"adreno-7xx", "qualcomm", {a27, 1}, {}, {}, {a31, 2}, 0u},
-    {"adreno-8xx", "qualcomm", {a27, 1}, {}, {}, {a32, 2}, 0u},
-    {"adreno-x1", "qualcomm", {a27, 1}, {}, {}, {a33, 3}, 0u},
-    {"adreno-x2", "qualcomm", {a27, 1}, {}, {}, {a34, 3}, 0u},
-    {"qualcomm", "qualcomm", {a27, 1}, {}, {}, {}, 0u},
-    {"mali-midgard", "arm", {a35, 1}, {}, {}, {a36, 1}, 0u},
-    {"mali-bifrost", "arm", {a35, 1}, {}, {}, {a37, 6}, 0u},
-    {"mali-valhall", "arm", {a35, 1}, {}, {}, {a38, 10}, 0u},
-    {"mali-5th-gen", "arm", {a35, 1}, {}, {}, {a39, 6}, 0u},
-    {"arm", "arm", {a35, 1}, {}, {}, {}, 0u},
-    {"powervr-rogue", "imagination", {a40, 1}, {}, {}, {a41, 1}, 0u},
-    {"powervr-a", "imagination", {a40, 1}, {}, {}, {a42, 4}, 0u},
-    {"powervr-b", "imagination", {a40, 1}, {}, {}, {a43, 5}, 0u},
-    {"powervr-c", "imagination", {a40, 1}, {}, {}, {a44, 3}, 0u},
-    {"powervr-d", "imagination", {a40, 1}, {}, {}, {a45, 3}, 0u},
-    {"imagination", "imagination", {a40, 1}, {}, {}, {}, 0u},
-    {"nvidia-blackwell-dc", "nvidia", {a46, 1}, {}, {}, {a47, 5}, 0u},
-    {"nvidia-blackwell", "nvidia", {a46, 1}, {}, {}, {a48, 3}, 0u},
-    {"nvidia-hopper", "nvidia", {a46, 1}, {}, {}, {a49, 5}, 0u},
-    {"nvidia-orin", "nvidia", {a46, 1}, {}, {}, {a50, 1}, 0u},
-    {"nvidia-ada", "nvidia", {a46, 1}, {}, {}, {a51, 7}, 0u},
-    {"nvidia-ampere-dc", "nvidia", {a46, 1}, {}, {}, {a52, 3}, 0u},
-    {"nvidia-ampere", "nvidia", {a46, 1}, {}, {}, {a53, 9}, 0u},
-    {"nvidia-turing", "nvidia", {a46, 1}, {}, {}, {a54, 12}, 0u},
-    {"nvidia-volta", "nvidia", {a46, 1}, {}, {}, {a55, 4}, 0u},
-    {"nvidia-pascal", "nvidia", {a46, 1}, {}, {}, {a56, 11}, 0u},
-    {"nvidia-maxwell", "nvidia", {a46, 1}, {}, {}, {a57, 5}, 0u},
-    {"nvidia", "nvidia", {a46, 1}, {}, {}, {}, 0u},
-    {"amd-cdna3", "amd", {a58, 1}, {}, {}, {a59, 4}, 0u},
-    {"amd-cdna2", "amd", {a58, 1}, {}, {}, {a60, 2}, 0u},
-    {"amd-cdna1", "amd", {a58, 1}, {}, {}, {a61, 3}, 0u},
-    {"amd-rdna4", "amd", {a58, 1}, {}, {}, {a62, 4}, 0u},
-    {"amd-rdna3.5", "amd", {a58, 1}, {}, {}, {a63, 4}, 0u},
-    {"amd-rdna3", "amd", {a58, 1}, {}, {}, {a64, 6}, 0u},
-    {"amd-rdna2", "amd", {a58, 1}, {}, {}, {a65, 8}, 0u},
-    {"amd-rdna1", "amd", {a58, 1}, {}, {}, {a66, 4}, 0u},
-    {"amd-gcn", "amd", {a58, 1}, {}, {}, {a67, 8}, 0u},
-    {"amd-gcn-unnamed", "amd", {a58, 1}, {}, {a68, 1}, {}, 64u},
-    {"amd", "amd", {a58, 1}, {}, {}, {}, 0u},
-    {"xclipse-9xx", "samsung", {a69, 1}, {}, {}, {a70, 1}, 0u},
-    {"xclipse-5xx", "samsung", {a69, 1}, {}, {}, {a71, 1}, 0u},
-    {"samsung", "samsung", {a69, 1}, {}, {}, {}, 0u},
-    {"intel-xe2", "intel", {a72, 1}, {}, {}, {a73, 6}, 0u},
-    {"intel-alchemist", "intel", {a72, 1}, {}, {}, {a74, 3}, 0u},
-    {"intel-xe-lpg", "intel", {a72, 1}, {}, {}, {a75, 4}, 0u},
-    {"intel-xe-lp", "intel", {a72, 1}, {}, {}, {a76, 6}, 0u},
-    {"intel-gen11", "intel", {a72, 1}, {}, {}, {a77, 3}, 0u},
-    {"intel-gen9", "intel", {a72, 1}, {}, {}, {a78, 10}, 0u},
-    {"intel", "intel", {a72, 1}, {}, {}, {}, 0u},
-    {"v3d-4", "broadcom", {a79, 1}, {}, {}, {a80, 1}, 0u},
-    {"v3d-7", "broadcom", {a79, 1}, {}, {}, {a81, 1}, 0u},
-    {"broadcom", "broadcom", {a79, 1}, {}, {}, {}, 0u},
+    {"apple-m1", "apple", {a16, 1}, {a17, 1}, {}, {a18, 1}, 0u},
+    {"apple-m2", "apple", {a16, 1}, {a17, 1}, {}, {a19, 1}, 0u},
+    {"apple-m3", "apple", {a16, 1}, {a17, 1}, {}, {a20, 1}, 0u},
+    {"apple-m4", "apple", {a16, 1}, {a17, 1}, {}, {a21, 1}, 0u},
+    {"apple-m5", "apple", {a16, 1}, {a17, 1}, {}, {a22, 1}, 0u},
+    {"apple-mobile", "apple", {a16, 1}, {a17, 1}, {}, {a23, 2}, 0u},
+    {"apple", "apple", {a16, 1}, {a17, 1}, {}, {}, 0u},
+    {"lavapipe", "mesa", {a24, 1}, {}, {a25, 1}, {}, 0u},
+    {"mesa", "mesa", {a24, 1}, {}, {}, {}, 0u},
+    {"swiftshader", "google", {a26, 1}, {}, {a27, 1}, {}, 0u},
+    {"google", "google", {a26, 1}, {}, {}, {}, 0u},
+    {"adreno-702", "qualcomm", {a28, 1}, {}, {}, {a29, 2}, 0u},
+    {"adreno-5xx", "qualcomm", {a28, 1}, {}, {}, {a30, 2}, 0u},
+    {"adreno-6xx", "qualcomm", {a28, 1}, {}, {}, {a31, 2}, 0u},
+    {"adreno-7xx", "qualcomm", {a28, 1}, {}, {}, {a32, 2}, 0u},
+    {"adreno-8xx", "qualcomm", {a28, 1}, {}, {}, {a33, 2}, 0u},
+    {"adreno-x1", "qualcomm", {a28, 1}, {}, {}, {a34, 3}, 0u},
+    {"adreno-x2", "qualcomm", {a28, 1}, {}, {}, {a35, 3}, 0u},
+    {"qualcomm", "qualcomm", {a28, 1}, {}, {}, {}, 0u},
+    {"mali-midgard", "arm", {a36, 1}, {}, {}, {a37, 1}, 0u},
+    {"mali-bifrost", "arm", {a36, 1}, {}, {}, {a38, 6}, 0u},
+    {"mali-valhall", "arm", {a36, 1}, {}, {}, {a39, 10}, 0u},
+    {"mali-5th-gen", "arm", {a36, 1}, {}, {}, {a40, 6}, 0u},
+    {"arm", "arm", {a36, 1}, {}, {}, {}, 0u},
+    {"powervr-rogue", "imagination", {a41, 1}, {}, {}, {a42, 1}, 0u},
+    {"powervr-a", "imagination", {a41, 1}, {}, {}, {a43, 4}, 0u},
+    {"powervr-b", "imagination", {a41, 1}, {}, {}, {a44, 5}, 0u},
+    {"powervr-c", "imagination", {a41, 1}, {}, {}, {a45, 3}, 0u},
+    {"powervr-d", "imagination", {a41, 1}, {}, {}, {a46, 3}, 0u},
+    {"imagination", "imagination", {a41, 1}, {}, {}, {}, 0u},
+    {"nvidia-blackwell-dc", "nvidia", {a47, 1}, {}, {}, {a48, 5}, 0u},
+    {"nvidia-blackwell", "nvidia", {a47, 1}, {}, {}, {a49, 3}, 0u},
+    {"nvidia-hopper", "nvidia", {a47, 1}, {}, {}, {a50, 5}, 0u},
+    {"nvidia-orin", "nvidia", {a47, 1}, {}, {}, {a51, 1}, 0u},
+    {"nvidia-ada", "nvidia", {a47, 1}, {}, {}, {a52, 7}, 0u},
+    {"nvidia-ampere-dc", "nvidia", {a47, 1}, {}, {}, {a53, 3}, 0u},
+    {"nvidia-ampere", "nvidia", {a47, 1}, {}, {}, {a54, 9}, 0u},
+    {"nvidia-turing", "nvidia", {a47, 1}, {}, {}, {a55, 12}, 0u},
+    {"nvidia-volta", "nvidia", {a47, 1}, {}, {}, {a56, 4}, 0u},
+    {"nvidia-pascal", "nvidia", {a47, 1}, {}, {}, {a57, 11}, 0u},
+    {"nvidia-maxwell", "nvidia", {a47, 1}, {}, {}, {a58, 5}, 0u},
+    {"nvidia", "nvidia", {a47, 1}, {}, {}, {}, 0u},
+    {"amd-cdna3", "amd", {a59, 1}, {}, {}, {a60, 4}, 0u},
+    {"amd-cdna2", "amd", {a59, 1}, {}, {}, {a61, 2}, 0u},
+    {"amd-cdna1", "amd", {a59, 1}, {}, {}, {a62, 3}, 0u},
+    {"amd-rdna4", "amd", {a59, 1}, {}, {}, {a63, 4}, 0u},
+    {"amd-rdna3.5", "amd", {a59, 1}, {}, {}, {a64, 4}, 0u},
+    {"amd-rdna3", "amd", {a59, 1}, {}, {}, {a65, 6}, 0u},
+    {"amd-rdna2", "amd", {a59, 1}, {}, {}, {a66, 8}, 0u},
+    {"amd-rdna1", "amd", {a59, 1}, {}, {}, {a67, 4}, 0u},
+    {"amd-gcn", "amd", {a59, 1}, {}, {}, {a68, 8}, 0u},
+    {"amd-gcn-unnamed", "amd", {a59, 1}, {}, {a69, 1}, {}, 64u},
+    {"amd", "amd", {a59, 1}, {}, {}, {}, 0u},
+    {"xclipse-9xx", "samsung", {a70, 1}, {}, {}, {a71, 1}, 0u},
+    {"xclipse-5xx", "samsung", {a70, 1}, {}, {}, {a72, 1}, 0u},
+    {"samsung", "samsung", {a70, 1}, {}, {}, {}, 0u},
+    {"intel-xe2", "intel", {a73, 1}, {}, {}, {a74, 6}, 0u},
+    {"intel-alchemist", "intel", {a73, 1}, {}, {}, {a75, 3}, 0u},
+    {"intel-xe-lpg", "intel", {a73, 1}, {}, {}, {a76, 4}, 0u},
+    {"intel-xe-lp", "intel", {a73, 1}, {}, {}, {a77, 6}, 0u},
+    {"intel-gen11", "intel", {a73, 1}, {}, {}, {a78, 3}, 0u},
+    {"intel-gen9", "intel", {a73, 1}, {}, {}, {a79, 10}, 0u},
+    {"intel", "intel", {a73, 1}, {}, {}, {}, 0u},
+    {"v3d-4", "broadcom", {a80, 1}, {}, {}, {a81, 1}, 0u},
+    {"v3d-7", "broadcom", {a80, 1}, {}, {}, {a82, 1}, 0u},
+    {"broadcom", "broadcom", {a80, 1}, {}, {}, {}, 0u},
 };
 inline constexpr List<DeviceRule> device_rules{all_device_rules, 66};
 
@@ -394,6 +406,14 @@ constexpr bool holds(const List<Condition>& when, const Case& c) {
   return true;
 }
 
+constexpr bool lies_within(const List<Range>& ranges, const Case& c) {
+  for (const Range& range : ranges) {
+    const std::int64_t value = feature(c, range.feature);
+    if (value < range.least || value > range.most) return false;
+  }
+  return ranges.size != 0;
+}
+
 constexpr bool has_feature(const Device& device, std::string_view wanted) {
   for (std::size_t i = 0; i < device.n_features; ++i) {
     if (device.features[i] == wanted) return true;
@@ -414,9 +434,9 @@ constexpr bool can_run(const Row& row, const Device& device) {
   return true;
 }
 
-inline std::optional<Pick> dispatch(const Row& row, const Device& device, const Case& c) {
+inline std::optional<Pick> dispatch(const Row& row, const Device& device, const Case& c, bool is_measured) {
   if (!can_run(row, device)) return std::nullopt;
-  Pick pick{&row, row.local, {0, 0, 0}};
+  Pick pick{&row, row.local, {0, 0, 0}, is_measured};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     std::uint64_t grid = 1;
     for (const Term& term : row.grid[axis]) {
@@ -472,13 +492,14 @@ inline std::optional<Pick> select(const Device& device, const Given& given, cons
   const Row* all = detail::rows.begin();
   for (const detail::Rule& rule : found->rules) {
     if (!detail::holds(rule.when, c)) continue;
-    if (const auto pick = detail::dispatch(all[rule.row], device, c)) return pick;
+    const bool is_measured = detail::lies_within(rule.measured, c);
+    if (const auto pick = detail::dispatch(all[rule.row], device, c, is_measured)) return pick;
     for (const std::size_t spare : rule.spares) {
-      if (const auto pick = detail::dispatch(all[spare], device, c)) return pick;
+      if (const auto pick = detail::dispatch(all[spare], device, c, is_measured)) return pick;
     }
     break;
   }
-  return detail::dispatch(all[found->fallback], device, c);
+  return detail::dispatch(all[found->fallback], device, c, detail::lies_within(found->fallback_measured, c));
 }
 
 }  // namespace tilesmith::conv2d_7x7

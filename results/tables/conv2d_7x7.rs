@@ -67,6 +67,8 @@ pub struct Pick {
     pub row: &'static Row,
     pub local: [u32; 3],
     pub groups: [u32; 3],
+    /// Whether each feature lies within the sizes that the row was verified and timed on; else this is an extrapolation.
+    pub is_measured: bool,
 }
 
 /// Everything that a dispatch needs.
@@ -98,11 +100,20 @@ struct Condition {
     bound: u64,
 }
 
+/// The smallest and the largest value of a feature over the cases of a row's evidence.
+#[derive(Debug)]
+struct Range {
+    feature: usize,
+    least: i64,
+    most: i64,
+}
+
 #[derive(Debug)]
 struct Rule {
     when: &'static [Condition],
     row: usize,
     spares: &'static [usize],
+    measured: &'static [Range],
 }
 
 #[derive(Debug)]
@@ -111,6 +122,7 @@ struct Pack {
     values: &'static [(&'static str, &'static str)],
     rules: &'static [Rule],
     fallback: usize,
+    fallback_measured: &'static [Range],
 }
 
 #[derive(Debug)]
@@ -141,14 +153,15 @@ pub fn pack(device: &Device, given: &Given, case: &Case) -> Option<&'static [(&'
 pub fn select(device: &Device, given: &Given, case: &Case) -> Option<Pick> {
     let pack = usable_pack(device, given, case)?;
     if let Some(rule) = pack.rules.iter().find(|rule| holds(rule.when, case)) {
-        if let Some(pick) = dispatch(&ROWS[rule.row], device, case) {
+        let is_measured = lies_within(rule.measured, case);
+        if let Some(pick) = dispatch(&ROWS[rule.row], device, case, is_measured) {
             return Some(pick);
         }
-        if let Some(pick) = rule.spares.iter().find_map(|row| dispatch(&ROWS[*row], device, case)) {
+        if let Some(pick) = rule.spares.iter().find_map(|row| dispatch(&ROWS[*row], device, case, is_measured)) {
             return Some(pick);
         }
     }
-    dispatch(&ROWS[pack.fallback], device, case)
+    dispatch(&ROWS[pack.fallback], device, case, lies_within(pack.fallback_measured, case))
 }
 
 fn usable_pack(device: &Device, given: &Given, case: &Case) -> Option<&'static Pack> {
@@ -199,6 +212,10 @@ fn holds(when: &[Condition], case: &Case) -> bool {
     when.iter().all(|c| (product(c.product, case) >= c.bound) == c.at_least)
 }
 
+fn lies_within(ranges: &[Range], case: &Case) -> bool {
+    !ranges.is_empty() && ranges.iter().all(|r| (r.least..=r.most).contains(&case.feature(r.feature)))
+}
+
 fn can_run(row: &Row, device: &Device) -> bool {
     let invocations = row.local.iter().fold(1, |n: u64, l| n.saturating_mul(u64::from(*l)));
     row.requires.iter().all(|r| device.features.contains(r))
@@ -206,7 +223,7 @@ fn can_run(row: &Row, device: &Device) -> bool {
         && row.local.iter().zip(&device.max_local_size).all(|(l, max)| l <= max)
 }
 
-fn dispatch(row: &'static Row, device: &Device, case: &Case) -> Option<Pick> {
+fn dispatch(row: &'static Row, device: &Device, case: &Case, is_measured: bool) -> Option<Pick> {
     if !can_run(row, device) {
         return None;
     }
@@ -228,7 +245,7 @@ fn dispatch(row: &'static Row, device: &Device, case: &Case) -> Option<Pick> {
         }
         groups[axis] = u32::try_from(n_groups).ok()?;
     }
-    Some(Pick { row, local, groups })
+    Some(Pick { row, local, groups, is_measured })
 }
 
 #[rustfmt::skip]
@@ -241,29 +258,29 @@ pub static ROWS: &[Row] = &[
 static SECTIONS: &[Section] = &[
     Section { class: "any", given: ["f16"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 0 },
+        ], fallback: 0, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 3, most: 3 }, Range { feature: 3, least: 64, most: 64 }, Range { feature: 8, least: 112, most: 112 }, Range { feature: 15, least: 112, most: 112 }] },
     ] },
     Section { class: "any", given: ["f32"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 1 },
+        ], fallback: 1, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 3, most: 3 }, Range { feature: 3, least: 64, most: 64 }, Range { feature: 8, least: 112, most: 112 }, Range { feature: 15, least: 112, most: 112 }] },
     ] },
     Section { class: "nvidia", given: ["f16"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 0 },
+        ], fallback: 0, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 3, most: 3 }, Range { feature: 3, least: 64, most: 64 }, Range { feature: 8, least: 112, most: 112 }, Range { feature: 15, least: 112, most: 112 }] },
     ] },
     Section { class: "nvidia", given: ["f32"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 1 },
+        ], fallback: 1, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 3, most: 3 }, Range { feature: 3, least: 64, most: 64 }, Range { feature: 8, least: 112, most: 112 }, Range { feature: 15, least: 112, most: 112 }] },
     ] },
     Section { class: "nvidia-hopper", given: ["f16"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-            Rule { when: &[], row: 0, spares: &[] },
-        ], fallback: 0 },
+            Rule { when: &[], row: 0, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 3, most: 3 }, Range { feature: 3, least: 64, most: 64 }, Range { feature: 8, least: 112, most: 112 }, Range { feature: 15, least: 112, most: 112 }] },
+        ], fallback: 0, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 3, most: 3 }, Range { feature: 3, least: 64, most: 64 }, Range { feature: 8, least: 112, most: 112 }, Range { feature: 15, least: 112, most: 112 }] },
     ] },
     Section { class: "nvidia-hopper", given: ["f32"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-            Rule { when: &[], row: 1, spares: &[] },
-        ], fallback: 1 },
+            Rule { when: &[], row: 1, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 3, most: 3 }, Range { feature: 3, least: 64, most: 64 }, Range { feature: 8, least: 112, most: 112 }, Range { feature: 15, least: 112, most: 112 }] },
+        ], fallback: 1, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 3, most: 3 }, Range { feature: 3, least: 64, most: 64 }, Range { feature: 8, least: 112, most: 112 }, Range { feature: 15, least: 112, most: 112 }] },
     ] },
 ];
 

@@ -121,6 +121,8 @@ struct Pick {
   const Row* row;
   std::array<std::uint32_t, 3> local;
   std::array<std::uint32_t, 3> groups;
+  // Whether each feature lies within the sizes that the row was verified and timed on; else this is an extrapolation.
+  bool is_measured;
 };
 
 namespace detail {
@@ -131,10 +133,18 @@ struct Condition {
   std::uint64_t bound;
 };
 
+// The smallest and the largest value of a feature over the cases of a row's evidence.
+struct Range {
+  std::size_t feature;
+  std::int64_t least;
+  std::int64_t most;
+};
+
 struct Rule {
   List<Condition> when;
   std::size_t row;
   List<std::size_t> spares;
+  List<Range> measured;
 };
 
 struct Pack {
@@ -142,6 +152,7 @@ struct Pack {
   List<AxisValue> values;
   List<Rule> rules;
   std::size_t fallback;
+  List<Range> fallback_measured;
 };
 
 struct Section {
@@ -211,190 +222,254 @@ inline constexpr AxisValue a47[] = {{"bounds", "clamped_kcheck"}, {"kstep", "8"}
 inline constexpr AxisValue a48[] = {{"bounds", "clamped"}, {"kstep", "8"}, {"pixels", "block"}, {"tile", "1x1x4"}, {"weights", "tex2d"}};
 inline constexpr AxisValue a49[] = {{"bounds", "clamped"}, {"kstep", "4"}, {"pixels", "block"}, {"tile", "4x2x8"}, {"weights", "tex2d"}};
 inline constexpr AxisValue a50[] = {{"weights", "tex2d"}};
-inline constexpr Pack a51[] = {{{}, {a50, 1}, {}, 8}};
-inline constexpr Pack a52[] = {{{}, {a50, 1}, {}, 15}};
-inline constexpr Pack a53[] = {{{}, {a50, 1}, {}, 27}};
-inline constexpr Pack a54[] = {{{}, {a50, 1}, {}, 36}};
-inline constexpr Pack a55[] = {{{}, {a50, 1}, {}, 44}};
-inline constexpr Pack a56[] = {{{}, {a50, 1}, {}, 55}};
-inline constexpr std::size_t a57[] = {15, 8, 1};
-inline constexpr Condition a58[] = {{{a57, 3}, true, 17u}};
-inline constexpr Condition a59[] = {{{a57, 3}, false, 17u}};
-inline constexpr std::size_t a60[] = {2};
-inline constexpr Condition a61[] = {{{a60, 1}, true, 25u}};
-inline constexpr AxisValue a62[] = {{"weights", "buf"}};
-inline constexpr Rule a63[] = {{{a58, 1}, 6, {}}, {{a59, 1}, 0, {}}};
-inline constexpr Condition a64[] = {{{a60, 1}, false, 25u}};
-inline constexpr Rule a65[] = {{{}, 9, {}}};
-inline constexpr Pack a66[] = {{{a61, 1}, {a62, 1}, {a63, 2}, 0}, {{a64, 1}, {a50, 1}, {a65, 1}, 8}};
-inline constexpr Condition a67[] = {{{a1, 1}, true, 21u}};
-inline constexpr Rule a68[] = {{{}, 18, {}}};
-inline constexpr Condition a69[] = {{{a1, 1}, false, 21u}};
-inline constexpr Rule a70[] = {{{}, 10, {}}};
-inline constexpr Pack a71[] = {{{a67, 1}, {a50, 1}, {a68, 1}, 15}, {{a69, 1}, {a62, 1}, {a70, 1}, 10}};
-inline constexpr Condition a72[] = {{{a57, 3}, true, 129u}};
-inline constexpr Condition a73[] = {{{a57, 3}, true, 9u}, {{a57, 3}, false, 129u}};
-inline constexpr Condition a74[] = {{{a57, 3}, false, 9u}};
-inline constexpr Rule a75[] = {{{a72, 1}, 26, {}}, {{a73, 2}, 25, {}}, {{a74, 1}, 22, {}}};
-inline constexpr Pack a76[] = {{{}, {a62, 1}, {a75, 3}, 25}};
-inline constexpr Rule a77[] = {{{}, 35, {}}};
-inline constexpr Rule a78[] = {{{}, 36, {}}};
-inline constexpr Pack a79[] = {{{a67, 1}, {a62, 1}, {a77, 1}, 35}, {{a69, 1}, {a50, 1}, {a78, 1}, 36}};
-inline constexpr Rule a80[] = {{{a58, 1}, 46, {}}, {{a59, 1}, 43, {}}};
-inline constexpr Rule a81[] = {{{}, 40, {}}};
-inline constexpr Pack a82[] = {{{a61, 1}, {a50, 1}, {a80, 2}, 44}, {{a64, 1}, {a62, 1}, {a81, 1}, 40}};
-inline constexpr Condition a83[] = {{{a57, 3}, true, 9u}};
-inline constexpr Rule a84[] = {{{a83, 1}, 57, {}}, {{a74, 1}, 53, {}}};
-inline constexpr Pack a85[] = {{{}, {a50, 1}, {a84, 2}, 55}};
-inline constexpr Condition a86[] = {{{a57, 3}, true, 449u}};
-inline constexpr Condition a87[] = {{{a57, 3}, true, 99u}, {{a57, 3}, false, 449u}};
-inline constexpr Condition a88[] = {{{a57, 3}, false, 99u}};
-inline constexpr Condition a89[] = {{{a60, 1}, true, 472u}, {{a1, 1}, true, 314u}};
-inline constexpr Rule a90[] = {{{a86, 1}, 3, {}}, {{a87, 2}, 1, {}}, {{a88, 1}, 2, {}}};
-inline constexpr Condition a91[] = {{{a60, 1}, true, 472u}, {{a1, 1}, false, 314u}};
-inline constexpr Rule a92[] = {{{}, 7, {}}};
-inline constexpr std::size_t a93[] = {3, 15, 8, 1};
-inline constexpr Condition a94[] = {{{a1, 1}, true, 56u}, {{a93, 4}, true, 344065u}, {{a57, 3}, true, 897u}};
-inline constexpr Condition a95[] = {{{a1, 1}, true, 56u}, {{a93, 4}, true, 344065u}, {{a57, 3}, false, 897u}};
-inline constexpr Condition a96[] = {{{a1, 1}, false, 56u}, {{a93, 4}, true, 344065u}};
-inline constexpr Condition a97[] = {{{a93, 4}, false, 344065u}};
-inline constexpr Condition a98[] = {{{a60, 1}, false, 472u}};
-inline constexpr Rule a99[] = {{{a94, 3}, 4, {}}, {{a95, 3}, 3, {}}, {{a96, 2}, 5, {}}, {{a97, 1}, 2, {}}};
-inline constexpr Pack a100[] = {{{a89, 2}, {a62, 1}, {a90, 3}, 2}, {{a91, 2}, {a50, 1}, {a92, 1}, 8}, {{a98, 1}, {a62, 1}, {a99, 4}, 1}};
-inline constexpr Condition a101[] = {{{a93, 4}, true, 255402u}};
-inline constexpr Condition a102[] = {{{a1, 1}, true, 496u}, {{a93, 4}, false, 255402u}};
-inline constexpr Condition a103[] = {{{a1, 1}, false, 496u}, {{a93, 4}, false, 255402u}};
-inline constexpr std::size_t a104[] = {2, 3};
-inline constexpr Condition a105[] = {{{a60, 1}, true, 108u}, {{a104, 2}, true, 10034u}};
-inline constexpr Rule a106[] = {{{a101, 1}, 17, {}}, {{a102, 2}, 16, {}}, {{a103, 2}, 14, {}}};
-inline constexpr Condition a107[] = {{{a57, 3}, true, 14337u}};
-inline constexpr Condition a108[] = {{{a57, 3}, false, 14337u}};
-inline constexpr Condition a109[] = {{{a60, 1}, true, 108u}, {{a104, 2}, false, 10034u}};
-inline constexpr Rule a110[] = {{{a107, 1}, 13, {}}, {{a108, 1}, 11, {}}};
-inline constexpr Condition a111[] = {{{a104, 2}, true, 21284u}, {{a93, 4}, true, 184998u}};
-inline constexpr Condition a112[] = {{{a104, 2}, true, 10862u}, {{a104, 2}, false, 21284u}, {{a93, 4}, true, 184998u}};
-inline constexpr Condition a113[] = {{{a60, 1}, true, 79u}, {{a104, 2}, false, 10862u}, {{a93, 4}, true, 184998u}};
-inline constexpr Condition a114[] = {{{a60, 1}, false, 79u}, {{a104, 2}, false, 10862u}, {{a93, 4}, true, 184998u}};
-inline constexpr Condition a115[] = {{{a93, 4}, false, 184998u}};
-inline constexpr Condition a116[] = {{{a60, 1}, false, 108u}};
-inline constexpr Rule a117[] = {{{a111, 2}, 12, {}}, {{a112, 3}, 13, {}}, {{a113, 3}, 11, {}}, {{a114, 3}, 12, {}}, {{a115, 1}, 11, {}}};
-inline constexpr Pack a118[] = {{{a105, 2}, {a50, 1}, {a106, 3}, 15}, {{a109, 2}, {a62, 1}, {a110, 2}, 11}, {{a116, 1}, {a62, 1}, {a117, 5}, 12}};
-inline constexpr Condition a119[] = {{{a1, 1}, true, 79u}, {{a93, 4}, true, 255402u}};
-inline constexpr Condition a120[] = {{{a1, 1}, false, 79u}, {{a93, 4}, true, 255402u}};
-inline constexpr Condition a121[] = {{{a93, 4}, true, 122906u}, {{a93, 4}, false, 255402u}};
-inline constexpr Condition a122[] = {{{a1, 1}, true, 628u}, {{a93, 4}, false, 122906u}};
-inline constexpr Condition a123[] = {{{a1, 1}, false, 628u}, {{a93, 4}, false, 122906u}, {{a57, 3}, true, 1569u}};
-inline constexpr Condition a124[] = {{{a1, 1}, false, 628u}, {{a93, 4}, false, 122906u}, {{a57, 3}, false, 1569u}};
-inline constexpr Rule a125[] = {{{a119, 2}, 23, {}}, {{a120, 2}, 24, {}}, {{a121, 2}, 19, {}}, {{a122, 2}, 19, {}}, {{a123, 3}, 20, {}}, {{a124, 3}, 21, {}}};
-inline constexpr Pack a126[] = {{{}, {a62, 1}, {a125, 6}, 19}};
-inline constexpr Condition a127[] = {{{a93, 4}, true, 1816187u}};
-inline constexpr Condition a128[] = {{{a93, 4}, true, 561855u}, {{a93, 4}, false, 1816187u}};
-inline constexpr std::size_t a129[] = {33};
-inline constexpr Condition a130[] = {{{a93, 4}, true, 122906u}, {{a93, 4}, false, 561855u}, {{a57, 3}, true, 289u}};
-inline constexpr Condition a131[] = {{{a93, 4}, true, 122906u}, {{a93, 4}, false, 561855u}, {{a57, 3}, false, 289u}};
-inline constexpr Condition a132[] = {{{a1, 1}, true, 430u}, {{a93, 4}, false, 122906u}, {{a57, 3}, true, 99u}};
-inline constexpr Condition a133[] = {{{a1, 1}, true, 430u}, {{a93, 4}, false, 122906u}, {{a57, 3}, false, 99u}};
-inline constexpr Condition a134[] = {{{a1, 1}, false, 430u}, {{a93, 4}, false, 122906u}, {{a57, 3}, true, 1569u}};
-inline constexpr Condition a135[] = {{{a1, 1}, false, 430u}, {{a93, 4}, false, 122906u}, {{a57, 3}, false, 1569u}};
-inline constexpr Rule a136[] = {{{a127, 1}, 32, {}}, {{a128, 2}, 34, {a129, 1}}, {{a130, 3}, 29, {}}, {{a131, 3}, 31, {}}, {{a132, 3}, 31, {}}, {{a133, 3}, 29, {}}, {{a134, 3}, 30, {}}, {{a135, 3}, 28, {}}};
-inline constexpr Pack a137[] = {{{}, {a62, 1}, {a136, 8}, 29}};
-inline constexpr Condition a138[] = {{{a93, 4}, true, 255402u}, {{a57, 3}, true, 2049u}};
-inline constexpr Condition a139[] = {{{a93, 4}, true, 255402u}, {{a57, 3}, false, 2049u}};
-inline constexpr Condition a140[] = {{{a60, 1}, true, 51u}, {{a93, 4}, true, 165467u}, {{a93, 4}, false, 255402u}};
-inline constexpr Condition a141[] = {{{a60, 1}, false, 51u}, {{a93, 4}, true, 165467u}, {{a93, 4}, false, 255402u}};
-inline constexpr Condition a142[] = {{{a1, 1}, true, 628u}, {{a93, 4}, false, 165467u}};
-inline constexpr Condition a143[] = {{{a1, 1}, true, 30u}, {{a1, 1}, false, 628u}, {{a93, 4}, false, 165467u}};
-inline constexpr Condition a144[] = {{{a1, 1}, false, 30u}, {{a93, 4}, false, 165467u}};
-inline constexpr Condition a145[] = {{{a1, 1}, true, 26u}};
-inline constexpr Rule a146[] = {{{a138, 2}, 41, {}}, {{a139, 2}, 42, {}}, {{a140, 3}, 39, {}}, {{a141, 3}, 38, {}}, {{a142, 2}, 38, {}}, {{a143, 3}, 37, {}}, {{a144, 2}, 38, {}}};
-inline constexpr Condition a147[] = {{{a1, 1}, false, 26u}};
-inline constexpr Rule a148[] = {{{}, 45, {}}};
-inline constexpr Pack a149[] = {{{a145, 1}, {a62, 1}, {a146, 7}, 39}, {{a147, 1}, {a50, 1}, {a148, 1}, 44}};
-inline constexpr Condition a150[] = {{{a93, 4}, true, 1284239u}};
-inline constexpr Condition a151[] = {{{a93, 4}, true, 561855u}, {{a93, 4}, false, 1284239u}};
-inline constexpr Condition a152[] = {{{a93, 4}, true, 194331u}, {{a93, 4}, false, 561855u}, {{a57, 3}, true, 1793u}};
-inline constexpr Condition a153[] = {{{a93, 4}, true, 194331u}, {{a93, 4}, false, 561855u}, {{a57, 3}, false, 1793u}};
-inline constexpr Condition a154[] = {{{a1, 1}, true, 628u}, {{a93, 4}, false, 194331u}, {{a57, 3}, true, 85u}};
-inline constexpr Condition a155[] = {{{a1, 1}, true, 628u}, {{a93, 4}, false, 194331u}, {{a57, 3}, false, 85u}};
-inline constexpr Condition a156[] = {{{a1, 1}, false, 628u}, {{a93, 4}, false, 194331u}, {{a57, 3}, true, 1569u}};
-inline constexpr Condition a157[] = {{{a1, 1}, false, 628u}, {{a93, 4}, false, 194331u}, {{a57, 3}, false, 1569u}};
-inline constexpr Condition a158[] = {{{a104, 2}, true, 2576u}};
-inline constexpr Rule a159[] = {{{a150, 1}, 52, {}}, {{a151, 2}, 51, {}}, {{a152, 3}, 50, {}}, {{a153, 3}, 49, {}}, {{a154, 3}, 49, {}}, {{a155, 3}, 48, {}}, {{a156, 3}, 48, {}}, {{a157, 3}, 47, {}}};
-inline constexpr Condition a160[] = {{{a104, 2}, false, 2576u}};
-inline constexpr Rule a161[] = {{{}, 54, {}}};
-inline constexpr Pack a162[] = {{{a158, 1}, {a62, 1}, {a159, 8}, 50}, {{a160, 1}, {a50, 1}, {a161, 1}, 55}};
-inline constexpr std::size_t a163[] = {43};
-inline constexpr Rule a164[] = {{{a83, 1}, 46, {a163, 1}}, {{a74, 1}, 43, {}}};
-inline constexpr Pack a165[] = {{{}, {a50, 1}, {a164, 2}, 44}};
-inline constexpr Rule a166[] = {{{a83, 1}, 56, {}}, {{a74, 1}, 53, {}}};
-inline constexpr Pack a167[] = {{{}, {a50, 1}, {a166, 2}, 55}};
-inline constexpr std::uint32_t a168[] = {4203};
-inline constexpr std::uint32_t a169[] = {26};
-inline constexpr std::string_view a170[] = {"m1"};
-inline constexpr std::string_view a171[] = {"m2"};
-inline constexpr std::string_view a172[] = {"m3"};
-inline constexpr std::string_view a173[] = {"m4"};
-inline constexpr std::string_view a174[] = {"m5"};
-inline constexpr std::string_view a175[] = {"a1#", "a2#"};
-inline constexpr std::uint32_t a176[] = {65541};
-inline constexpr std::uint32_t a177[] = {13};
-inline constexpr std::uint32_t a178[] = {6880};
-inline constexpr std::uint32_t a179[] = {10};
-inline constexpr std::uint32_t a180[] = {20803};
-inline constexpr std::string_view a181[] = {"adreno (tm) 702", "adreno(tm) 702"};
-inline constexpr std::string_view a182[] = {"adreno (tm) 5##", "adreno(tm) 5##"};
-inline constexpr std::string_view a183[] = {"adreno (tm) 6##", "adreno(tm) 6##"};
-inline constexpr std::string_view a184[] = {"adreno (tm) 7##", "adreno(tm) 7##"};
-inline constexpr std::string_view a185[] = {"adreno (tm) 8##", "adreno(tm) 8##"};
-inline constexpr std::string_view a186[] = {"adreno(tm) x1", "adreno (tm) x1", "x1-##"};
-inline constexpr std::string_view a187[] = {"adreno(tm) x2", "adreno (tm) x2", "x2-##"};
-inline constexpr std::uint32_t a188[] = {5045};
-inline constexpr std::string_view a189[] = {"mali-t###"};
-inline constexpr std::string_view a190[] = {"g71", "g72", "g76", "g31", "g51", "g52"};
-inline constexpr std::string_view a191[] = {"g57", "g68", "g77", "g78", "g310", "g510", "g610", "g710", "g615", "g715"};
-inline constexpr std::string_view a192[] = {"g620", "g720", "g625", "g725", "g925", "mali-g1"};
-inline constexpr std::uint32_t a193[] = {4112};
-inline constexpr std::string_view a194[] = {"rogue"};
-inline constexpr std::string_view a195[] = {"a-series", "axe", "axm", "axt"};
-inline constexpr std::string_view a196[] = {"b-series", "bxe", "bxm", "bxs", "bxt"};
-inline constexpr std::string_view a197[] = {"c-series", "cxt", "cxm"};
-inline constexpr std::string_view a198[] = {"d-series", "dxt", "dxd"};
-inline constexpr std::uint32_t a199[] = {4318};
-inline constexpr std::string_view a200[] = {"b100", "b200", "b300", "gb200", "gb300"};
-inline constexpr std::string_view a201[] = {"rtx 50##", "blackwell", "gb10"};
-inline constexpr std::string_view a202[] = {"h100", "h200", "h800", "h20", "gh200"};
-inline constexpr std::string_view a203[] = {"orin"};
-inline constexpr std::string_view a204[] = {"rtx 40##", "ada generation", "ada", "l4", "l40", "l20", "l2"};
-inline constexpr std::string_view a205[] = {"a100", "a800", "a30"};
-inline constexpr std::string_view a206[] = {"rtx 30##", "rtx a####", "rtx a###", "rtx 2050", "a10", "a10g", "a16", "a40", "a2"};
-inline constexpr std::string_view a207[] = {"rtx 20##", "gtx 16##", "mx4##", "mx5##", "t4", "t4g", "t4##", "t6##", "t1000", "t2000", "quadro rtx", "titan rtx"};
-inline constexpr std::string_view a208[] = {"v100", "gv100", "titan v", "xavier"};
-inline constexpr std::string_view a209[] = {"gtx 10##", "gt 10##", "mx1##", "mx2##", "mx3##", "p100", "p40", "p4", "quadro p####", "titan x", "titan xp"};
-inline constexpr std::string_view a210[] = {"gtx 9##", "gtx 7##", "quadro m####", "m40", "m60"};
-inline constexpr std::uint32_t a211[] = {4098};
-inline constexpr std::string_view a212[] = {"mi3##", "mi3##a", "mi3##x", "gfx94#"};
-inline constexpr std::string_view a213[] = {"mi2##", "gfx90a"};
-inline constexpr std::string_view a214[] = {"mi100", "arcturus", "gfx908"};
-inline constexpr std::string_view a215[] = {"rx 9###", "navi4#", "gfx120#", "r9###"};
-inline constexpr std::string_view a216[] = {"gfx115#", "8##m", "8###s", "strix"};
-inline constexpr std::string_view a217[] = {"rx 7###", "navi3#", "gfx110#", "phoenix", "7##m", "w7###"};
-inline constexpr std::string_view a218[] = {"rx 6###", "navi2#", "gfx103#", "rembrandt", "vangogh", "raphael", "6##m", "w6###"};
-inline constexpr std::string_view a219[] = {"rx 5###", "navi1#", "gfx101#", "w5###"};
-inline constexpr std::string_view a220[] = {"vega", "vega##", "polaris##", "renoir", "raven", "raven2", "rx 4##", "rx 5##"};
-inline constexpr std::uint32_t a221[] = {3};
-inline constexpr std::uint32_t a222[] = {5197};
-inline constexpr std::string_view a223[] = {"xclipse 9##"};
-inline constexpr std::string_view a224[] = {"xclipse 5##"};
-inline constexpr std::uint32_t a225[] = {32902};
-inline constexpr std::string_view a226[] = {"arc(tm) b###", "arc b###", "bmg", "lnl", "lunar lake", "arc(tm) 1##v"};
-inline constexpr std::string_view a227[] = {"arc(tm) a###", "arc a###", "dg2"};
-inline constexpr std::string_view a228[] = {"mtl", "arl", "arc(tm) graphics", "meteor lake"};
-inline constexpr std::string_view a229[] = {"tgl", "iris(r) xe", "dg1", "adl", "rpl", "uhd graphics 7##"};
-inline constexpr std::string_view a230[] = {"icl", "jsl", "ehl"};
-inline constexpr std::string_view a231[] = {"skl", "kbl", "cfl", "cml", "glk", "apl", "bxt", "hd graphics 5##", "hd graphics 6##", "iris plus"};
-inline constexpr std::uint32_t a232[] = {5348};
-inline constexpr std::string_view a233[] = {"v3d 4"};
-inline constexpr std::string_view a234[] = {"v3d 7"};
+inline constexpr Range a51[] = {{1, 1, 1}, {2, 13, 2048}, {3, 16, 1536}, {8, 1, 256}, {15, 1, 256}};
+inline constexpr Pack a52[] = {{{}, {a50, 1}, {}, 8, {a51, 5}}};
+inline constexpr Pack a53[] = {{{}, {a50, 1}, {}, 15, {a51, 5}}};
+inline constexpr Pack a54[] = {{{}, {a50, 1}, {}, 27, {a51, 5}}};
+inline constexpr Pack a55[] = {{{}, {a50, 1}, {}, 36, {a51, 5}}};
+inline constexpr Pack a56[] = {{{}, {a50, 1}, {}, 44, {a51, 5}}};
+inline constexpr Pack a57[] = {{{}, {a50, 1}, {}, 55, {a51, 5}}};
+inline constexpr Range a58[] = {{1, 1, 1}, {2, 13, 256}, {3, 16, 96}, {8, 1, 16}, {15, 1, 16}};
+inline constexpr Pack a59[] = {{{}, {a50, 1}, {}, 44, {a58, 5}}};
+inline constexpr Pack a60[] = {{{}, {a50, 1}, {}, 55, {a58, 5}}};
+inline constexpr std::size_t a61[] = {15, 8, 1};
+inline constexpr Condition a62[] = {{{a61, 3}, true, 17u}};
+inline constexpr Range a63[] = {{1, 1, 1}, {2, 48, 48}, {3, 96, 96}, {8, 16, 16}, {15, 16, 16}};
+inline constexpr Condition a64[] = {{{a61, 3}, false, 17u}};
+inline constexpr Range a65[] = {{1, 1, 1}, {2, 256, 256}, {3, 16, 16}, {8, 1, 1}, {15, 1, 1}};
+inline constexpr std::size_t a66[] = {2};
+inline constexpr Condition a67[] = {{{a66, 1}, true, 25u}};
+inline constexpr AxisValue a68[] = {{"weights", "buf"}};
+inline constexpr Rule a69[] = {{{a62, 1}, 6, {}, {a63, 5}}, {{a64, 1}, 0, {}, {a65, 5}}};
+inline constexpr Range a70[] = {{1, 1, 1}, {2, 48, 256}, {3, 16, 96}, {8, 1, 16}, {15, 1, 16}};
+inline constexpr Range a71[] = {{1, 1, 1}, {2, 13, 13}, {3, 27, 27}, {8, 8, 8}, {15, 8, 8}};
+inline constexpr Condition a72[] = {{{a66, 1}, false, 25u}};
+inline constexpr Rule a73[] = {{{}, 9, {}, {a71, 5}}};
+inline constexpr Pack a74[] = {{{a67, 1}, {a68, 1}, {a69, 2}, 0, {a70, 5}}, {{a72, 1}, {a50, 1}, {a73, 1}, 8, {a71, 5}}};
+inline constexpr Range a75[] = {{1, 1, 1}, {2, 13, 48}, {3, 27, 96}, {8, 8, 16}, {15, 8, 16}};
+inline constexpr Condition a76[] = {{{a1, 1}, true, 21u}};
+inline constexpr Rule a77[] = {{{}, 18, {}, {a75, 5}}};
+inline constexpr Condition a78[] = {{{a1, 1}, false, 21u}};
+inline constexpr Rule a79[] = {{{}, 10, {}, {a65, 5}}};
+inline constexpr Pack a80[] = {{{a76, 1}, {a50, 1}, {a77, 1}, 15, {a75, 5}}, {{a78, 1}, {a68, 1}, {a79, 1}, 10, {a65, 5}}};
+inline constexpr Condition a81[] = {{{a61, 3}, true, 129u}};
+inline constexpr Condition a82[] = {{{a61, 3}, true, 9u}, {{a61, 3}, false, 129u}};
+inline constexpr Condition a83[] = {{{a61, 3}, false, 9u}};
+inline constexpr Rule a84[] = {{{a81, 1}, 26, {}, {a63, 5}}, {{a82, 2}, 25, {}, {a71, 5}}, {{a83, 1}, 22, {}, {a65, 5}}};
+inline constexpr Pack a85[] = {{{}, {a68, 1}, {a84, 3}, 25, {a58, 5}}};
+inline constexpr Rule a86[] = {{{}, 35, {}, {a75, 5}}};
+inline constexpr Rule a87[] = {{{}, 36, {}, {a65, 5}}};
+inline constexpr Pack a88[] = {{{a76, 1}, {a68, 1}, {a86, 1}, 35, {a75, 5}}, {{a78, 1}, {a50, 1}, {a87, 1}, 36, {a65, 5}}};
+inline constexpr Rule a89[] = {{{a62, 1}, 46, {}, {a63, 5}}, {{a64, 1}, 43, {}, {a65, 5}}};
+inline constexpr Rule a90[] = {{{}, 40, {}, {a71, 5}}};
+inline constexpr Pack a91[] = {{{a67, 1}, {a50, 1}, {a89, 2}, 44, {a70, 5}}, {{a72, 1}, {a68, 1}, {a90, 1}, 40, {a71, 5}}};
+inline constexpr Condition a92[] = {{{a61, 3}, true, 9u}};
+inline constexpr Rule a93[] = {{{a92, 1}, 57, {}, {a75, 5}}, {{a83, 1}, 53, {}, {a65, 5}}};
+inline constexpr Pack a94[] = {{{}, {a50, 1}, {a93, 2}, 55, {a58, 5}}};
+inline constexpr Pack a95[] = {{{}, {a50, 1}, {}, 8, {a58, 5}}};
+inline constexpr Pack a96[] = {{{}, {a50, 1}, {}, 15, {a58, 5}}};
+inline constexpr Pack a97[] = {{{}, {a50, 1}, {}, 27, {a58, 5}}};
+inline constexpr Pack a98[] = {{{}, {a50, 1}, {}, 36, {a58, 5}}};
+inline constexpr Condition a99[] = {{{a61, 3}, true, 449u}};
+inline constexpr Range a100[] = {{1, 1, 1}, {2, 768, 768}, {3, 384, 384}, {8, 32, 32}, {15, 32, 32}};
+inline constexpr Condition a101[] = {{{a61, 3}, true, 99u}, {{a61, 3}, false, 449u}};
+inline constexpr Range a102[] = {{1, 1, 1}, {2, 1024, 1024}, {3, 512, 512}, {8, 14, 14}, {15, 14, 14}};
+inline constexpr Condition a103[] = {{{a61, 3}, false, 99u}};
+inline constexpr Range a104[] = {{1, 1, 1}, {2, 2048, 2048}, {3, 512, 512}, {8, 7, 7}, {15, 7, 7}};
+inline constexpr Condition a105[] = {{{a66, 1}, true, 472u}, {{a1, 1}, true, 314u}};
+inline constexpr Rule a106[] = {{{a99, 1}, 3, {}, {a100, 5}}, {{a101, 2}, 1, {}, {a102, 5}}, {{a103, 1}, 2, {}, {a104, 5}}};
+inline constexpr Range a107[] = {{1, 1, 1}, {2, 768, 2048}, {3, 384, 512}, {8, 7, 32}, {15, 7, 32}};
+inline constexpr Range a108[] = {{1, 1, 1}, {2, 480, 1536}, {3, 32, 256}, {8, 1, 24}, {15, 1, 24}};
+inline constexpr Condition a109[] = {{{a66, 1}, true, 472u}, {{a1, 1}, false, 314u}};
+inline constexpr Rule a110[] = {{{}, 7, {}, {a108, 5}}};
+inline constexpr std::size_t a111[] = {3, 15, 8, 1};
+inline constexpr Condition a112[] = {{{a1, 1}, true, 56u}, {{a111, 4}, true, 344065u}, {{a61, 3}, true, 897u}};
+inline constexpr Range a113[] = {{1, 1, 1}, {2, 48, 384}, {3, 64, 768}, {8, 32, 256}, {15, 32, 256}};
+inline constexpr Condition a114[] = {{{a1, 1}, true, 56u}, {{a111, 4}, true, 344065u}, {{a61, 3}, false, 897u}};
+inline constexpr Range a115[] = {{1, 1, 1}, {2, 128, 128}, {3, 512, 512}, {8, 28, 28}, {15, 28, 28}};
+inline constexpr Condition a116[] = {{{a1, 1}, false, 56u}, {{a111, 4}, true, 344065u}};
+inline constexpr Range a117[] = {{1, 1, 1}, {2, 96, 256}, {3, 32, 48}, {8, 256, 256}, {15, 256, 256}};
+inline constexpr Condition a118[] = {{{a111, 4}, false, 344065u}};
+inline constexpr Range a119[] = {{1, 1, 1}, {2, 13, 464}, {3, 16, 1536}, {8, 1, 112}, {15, 1, 112}};
+inline constexpr Condition a120[] = {{{a66, 1}, false, 472u}};
+inline constexpr Rule a121[] = {{{a112, 3}, 4, {}, {a113, 5}}, {{a114, 3}, 3, {}, {a115, 5}}, {{a116, 2}, 5, {}, {a117, 5}}, {{a118, 1}, 2, {}, {a119, 5}}};
+inline constexpr Range a122[] = {{1, 1, 1}, {2, 13, 464}, {3, 16, 1536}, {8, 1, 256}, {15, 1, 256}};
+inline constexpr Pack a123[] = {{{a105, 2}, {a68, 1}, {a106, 3}, 2, {a107, 5}}, {{a109, 2}, {a50, 1}, {a110, 1}, 8, {a108, 5}}, {{a120, 1}, {a68, 1}, {a121, 4}, 1, {a122, 5}}};
+inline constexpr Condition a124[] = {{{a111, 4}, true, 255402u}};
+inline constexpr Range a125[] = {{1, 1, 1}, {2, 128, 768}, {3, 64, 768}, {8, 24, 128}, {15, 24, 128}};
+inline constexpr Condition a126[] = {{{a1, 1}, true, 496u}, {{a111, 4}, false, 255402u}};
+inline constexpr Range a127[] = {{1, 1, 1}, {2, 160, 2048}, {3, 512, 1536}, {8, 7, 14}, {15, 7, 14}};
+inline constexpr Condition a128[] = {{{a1, 1}, false, 496u}, {{a111, 4}, false, 255402u}};
+inline constexpr Range a129[] = {{1, 1, 1}, {2, 120, 1536}, {3, 32, 480}, {8, 1, 24}, {15, 1, 24}};
+inline constexpr std::size_t a130[] = {2, 3};
+inline constexpr Condition a131[] = {{{a66, 1}, true, 108u}, {{a130, 2}, true, 10034u}};
+inline constexpr Rule a132[] = {{{a124, 1}, 17, {}, {a125, 5}}, {{a126, 2}, 16, {}, {a127, 5}}, {{a128, 2}, 14, {}, {a129, 5}}};
+inline constexpr Range a133[] = {{1, 1, 1}, {2, 120, 2048}, {3, 32, 1536}, {8, 1, 128}, {15, 1, 128}};
+inline constexpr Condition a134[] = {{{a61, 3}, true, 14337u}};
+inline constexpr Range a135[] = {{1, 1, 1}, {2, 256, 256}, {3, 32, 32}, {8, 256, 256}, {15, 256, 256}};
+inline constexpr Condition a136[] = {{{a61, 3}, false, 14337u}};
+inline constexpr Range a137[] = {{1, 1, 1}, {2, 144, 256}, {3, 16, 24}, {8, 1, 56}, {15, 1, 56}};
+inline constexpr Condition a138[] = {{{a66, 1}, true, 108u}, {{a130, 2}, false, 10034u}};
+inline constexpr Rule a139[] = {{{a134, 1}, 13, {}, {a135, 5}}, {{a136, 1}, 11, {}, {a137, 5}}};
+inline constexpr Range a140[] = {{1, 1, 1}, {2, 144, 256}, {3, 16, 32}, {8, 1, 256}, {15, 1, 256}};
+inline constexpr Condition a141[] = {{{a130, 2}, true, 21284u}, {{a111, 4}, true, 184998u}};
+inline constexpr Range a142[] = {{1, 1, 1}, {2, 96, 96}, {3, 256, 256}, {8, 128, 128}, {15, 128, 128}};
+inline constexpr Condition a143[] = {{{a130, 2}, true, 10862u}, {{a130, 2}, false, 21284u}, {{a111, 4}, true, 184998u}};
+inline constexpr Range a144[] = {{1, 1, 1}, {2, 48, 96}, {3, 192, 256}, {8, 128, 256}, {15, 128, 256}};
+inline constexpr Condition a145[] = {{{a66, 1}, true, 79u}, {{a130, 2}, false, 10862u}, {{a111, 4}, true, 184998u}};
+inline constexpr Range a146[] = {{1, 1, 1}, {2, 96, 96}, {3, 48, 48}, {8, 256, 256}, {15, 256, 256}};
+inline constexpr Condition a147[] = {{{a66, 1}, false, 79u}, {{a130, 2}, false, 10862u}, {{a111, 4}, true, 184998u}};
+inline constexpr Range a148[] = {{1, 1, 1}, {2, 16, 64}, {3, 16, 240}, {8, 28, 256}, {15, 28, 256}};
+inline constexpr Condition a149[] = {{{a111, 4}, false, 184998u}};
+inline constexpr Range a150[] = {{1, 1, 1}, {2, 13, 96}, {3, 16, 768}, {8, 1, 56}, {15, 1, 56}};
+inline constexpr Condition a151[] = {{{a66, 1}, false, 108u}};
+inline constexpr Rule a152[] = {{{a141, 2}, 12, {}, {a142, 5}}, {{a143, 3}, 13, {}, {a144, 5}}, {{a145, 3}, 11, {}, {a146, 5}}, {{a147, 3}, 12, {}, {a148, 5}}, {{a149, 1}, 11, {}, {a150, 5}}};
+inline constexpr Range a153[] = {{1, 1, 1}, {2, 13, 96}, {3, 16, 768}, {8, 1, 256}, {15, 1, 256}};
+inline constexpr Pack a154[] = {{{a131, 2}, {a50, 1}, {a132, 3}, 15, {a133, 5}}, {{a138, 2}, {a68, 1}, {a139, 2}, 11, {a140, 5}}, {{a151, 1}, {a68, 1}, {a152, 5}, 12, {a153, 5}}};
+inline constexpr Condition a155[] = {{{a1, 1}, true, 79u}, {{a111, 4}, true, 255402u}};
+inline constexpr Range a156[] = {{1, 1, 1}, {2, 48, 768}, {3, 96, 768}, {8, 24, 256}, {15, 24, 256}};
+inline constexpr Condition a157[] = {{{a1, 1}, false, 79u}, {{a111, 4}, true, 255402u}};
+inline constexpr Range a158[] = {{1, 1, 1}, {2, 96, 256}, {3, 32, 64}, {8, 128, 256}, {15, 128, 256}};
+inline constexpr Condition a159[] = {{{a111, 4}, true, 122906u}, {{a111, 4}, false, 255402u}};
+inline constexpr Range a160[] = {{1, 1, 1}, {2, 16, 256}, {3, 16, 1536}, {8, 12, 112}, {15, 12, 112}};
+inline constexpr Condition a161[] = {{{a1, 1}, true, 628u}, {{a111, 4}, false, 122906u}};
+inline constexpr Range a162[] = {{1, 1, 1}, {2, 32, 464}, {3, 768, 1280}, {8, 1, 7}, {15, 1, 7}};
+inline constexpr Condition a163[] = {{{a1, 1}, false, 628u}, {{a111, 4}, false, 122906u}, {{a61, 3}, true, 1569u}};
+inline constexpr Range a164[] = {{1, 1, 1}, {2, 96, 144}, {3, 24, 24}, {8, 56, 56}, {15, 56, 56}};
+inline constexpr Condition a165[] = {{{a1, 1}, false, 628u}, {{a111, 4}, false, 122906u}, {{a61, 3}, false, 1569u}};
+inline constexpr Range a166[] = {{1, 1, 1}, {2, 13, 2048}, {3, 16, 512}, {8, 1, 28}, {15, 1, 28}};
+inline constexpr Rule a167[] = {{{a155, 2}, 23, {}, {a156, 5}}, {{a157, 2}, 24, {}, {a158, 5}}, {{a159, 2}, 19, {}, {a160, 5}}, {{a161, 2}, 19, {}, {a162, 5}}, {{a163, 3}, 20, {}, {a164, 5}}, {{a165, 3}, 21, {}, {a166, 5}}};
+inline constexpr Pack a168[] = {{{}, {a68, 1}, {a167, 6}, 19, {a51, 5}}};
+inline constexpr Condition a169[] = {{{a111, 4}, true, 1816187u}};
+inline constexpr Range a170[] = {{1, 1, 1}, {2, 48, 256}, {3, 32, 256}, {8, 128, 256}, {15, 128, 256}};
+inline constexpr Condition a171[] = {{{a111, 4}, true, 561855u}, {{a111, 4}, false, 1816187u}};
+inline constexpr std::size_t a172[] = {33};
+inline constexpr Range a173[] = {{1, 1, 1}, {2, 192, 384}, {3, 64, 768}, {8, 32, 128}, {15, 32, 128}};
+inline constexpr Condition a174[] = {{{a111, 4}, true, 122906u}, {{a111, 4}, false, 561855u}, {{a61, 3}, true, 289u}};
+inline constexpr Range a175[] = {{1, 1, 1}, {2, 16, 768}, {3, 16, 512}, {8, 24, 112}, {15, 24, 112}};
+inline constexpr Condition a176[] = {{{a111, 4}, true, 122906u}, {{a111, 4}, false, 561855u}, {{a61, 3}, false, 289u}};
+inline constexpr Range a177[] = {{1, 1, 1}, {2, 256, 256}, {3, 1280, 1536}, {8, 12, 12}, {15, 12, 12}};
+inline constexpr Condition a178[] = {{{a1, 1}, true, 430u}, {{a111, 4}, false, 122906u}, {{a61, 3}, true, 99u}};
+inline constexpr Condition a179[] = {{{a1, 1}, true, 430u}, {{a111, 4}, false, 122906u}, {{a61, 3}, false, 99u}};
+inline constexpr Range a180[] = {{1, 1, 1}, {2, 32, 2048}, {3, 480, 1280}, {8, 1, 7}, {15, 1, 7}};
+inline constexpr Condition a181[] = {{{a1, 1}, false, 430u}, {{a111, 4}, false, 122906u}, {{a61, 3}, true, 1569u}};
+inline constexpr Condition a182[] = {{{a1, 1}, false, 430u}, {{a111, 4}, false, 122906u}, {{a61, 3}, false, 1569u}};
+inline constexpr Range a183[] = {{1, 1, 1}, {2, 13, 1536}, {3, 16, 384}, {8, 1, 28}, {15, 1, 28}};
+inline constexpr Rule a184[] = {{{a169, 1}, 32, {}, {a170, 5}}, {{a171, 2}, 34, {a172, 1}, {a173, 5}}, {{a174, 3}, 29, {}, {a175, 5}}, {{a176, 3}, 31, {}, {a177, 5}}, {{a178, 3}, 31, {}, {a102, 5}}, {{a179, 3}, 29, {}, {a180, 5}}, {{a181, 3}, 30, {}, {a164, 5}}, {{a182, 3}, 28, {}, {a183, 5}}};
+inline constexpr Pack a185[] = {{{}, {a68, 1}, {a184, 8}, 29, {a51, 5}}};
+inline constexpr Condition a186[] = {{{a111, 4}, true, 255402u}, {{a61, 3}, true, 2049u}};
+inline constexpr Range a187[] = {{1, 1, 1}, {2, 48, 384}, {3, 32, 384}, {8, 64, 256}, {15, 64, 256}};
+inline constexpr Condition a188[] = {{{a111, 4}, true, 255402u}, {{a61, 3}, false, 2049u}};
+inline constexpr Range a189[] = {{1, 1, 1}, {2, 128, 768}, {3, 384, 768}, {8, 24, 32}, {15, 24, 32}};
+inline constexpr Condition a190[] = {{{a66, 1}, true, 51u}, {{a111, 4}, true, 165467u}, {{a111, 4}, false, 255402u}};
+inline constexpr Range a191[] = {{1, 1, 1}, {2, 64, 256}, {3, 64, 1536}, {8, 12, 56}, {15, 12, 56}};
+inline constexpr Condition a192[] = {{{a66, 1}, false, 51u}, {{a111, 4}, true, 165467u}, {{a111, 4}, false, 255402u}};
+inline constexpr Range a193[] = {{1, 1, 1}, {2, 24, 40}, {3, 58, 240}, {8, 28, 56}, {15, 28, 56}};
+inline constexpr Condition a194[] = {{{a1, 1}, true, 628u}, {{a111, 4}, false, 165467u}};
+inline constexpr Condition a195[] = {{{a1, 1}, true, 30u}, {{a1, 1}, false, 628u}, {{a111, 4}, false, 165467u}};
+inline constexpr Range a196[] = {{1, 1, 1}, {2, 16, 2048}, {3, 32, 512}, {8, 1, 28}, {15, 1, 28}};
+inline constexpr Condition a197[] = {{{a1, 1}, false, 30u}, {{a111, 4}, false, 165467u}};
+inline constexpr Condition a198[] = {{{a1, 1}, true, 26u}};
+inline constexpr Rule a199[] = {{{a186, 2}, 41, {}, {a187, 5}}, {{a188, 2}, 42, {}, {a189, 5}}, {{a190, 3}, 39, {}, {a191, 5}}, {{a192, 3}, 38, {}, {a193, 5}}, {{a194, 2}, 38, {}, {a162, 5}}, {{a195, 3}, 37, {}, {a196, 5}}, {{a197, 2}, 38, {}, {a71, 5}}};
+inline constexpr Range a200[] = {{1, 1, 1}, {2, 13, 2048}, {3, 27, 1536}, {8, 1, 256}, {15, 1, 256}};
+inline constexpr Range a201[] = {{1, 1, 1}, {2, 16, 256}, {3, 16, 24}, {8, 1, 112}, {15, 1, 112}};
+inline constexpr Condition a202[] = {{{a1, 1}, false, 26u}};
+inline constexpr Rule a203[] = {{{}, 45, {}, {a201, 5}}};
+inline constexpr Pack a204[] = {{{a198, 1}, {a68, 1}, {a199, 7}, 39, {a200, 5}}, {{a202, 1}, {a50, 1}, {a203, 1}, 44, {a201, 5}}};
+inline constexpr Condition a205[] = {{{a111, 4}, true, 1284239u}};
+inline constexpr Range a206[] = {{1, 1, 1}, {2, 48, 256}, {3, 32, 384}, {8, 64, 256}, {15, 64, 256}};
+inline constexpr Condition a207[] = {{{a111, 4}, true, 561855u}, {{a111, 4}, false, 1284239u}};
+inline constexpr Range a208[] = {{1, 1, 1}, {2, 256, 384}, {3, 64, 768}, {8, 32, 128}, {15, 32, 128}};
+inline constexpr Condition a209[] = {{{a111, 4}, true, 194331u}, {{a111, 4}, false, 561855u}, {{a61, 3}, true, 1793u}};
+inline constexpr Range a210[] = {{1, 1, 1}, {2, 64, 64}, {3, 64, 64}, {8, 56, 56}, {15, 56, 56}};
+inline constexpr Condition a211[] = {{{a111, 4}, true, 194331u}, {{a111, 4}, false, 561855u}, {{a61, 3}, false, 1793u}};
+inline constexpr Range a212[] = {{1, 1, 1}, {2, 128, 768}, {3, 384, 1536}, {8, 12, 32}, {15, 12, 32}};
+inline constexpr Condition a213[] = {{{a1, 1}, true, 628u}, {{a111, 4}, false, 194331u}, {{a61, 3}, true, 85u}};
+inline constexpr Range a214[] = {{1, 1, 1}, {2, 256, 256}, {3, 1280, 1280}, {8, 12, 12}, {15, 12, 12}};
+inline constexpr Condition a215[] = {{{a1, 1}, true, 628u}, {{a111, 4}, false, 194331u}, {{a61, 3}, false, 85u}};
+inline constexpr Condition a216[] = {{{a1, 1}, false, 628u}, {{a111, 4}, false, 194331u}, {{a61, 3}, true, 1569u}};
+inline constexpr Range a217[] = {{1, 1, 1}, {2, 144, 144}, {3, 24, 24}, {8, 56, 56}, {15, 56, 56}};
+inline constexpr Condition a218[] = {{{a1, 1}, false, 628u}, {{a111, 4}, false, 194331u}, {{a61, 3}, false, 1569u}};
+inline constexpr Range a219[] = {{1, 1, 1}, {2, 32, 2048}, {3, 16, 512}, {8, 1, 28}, {15, 1, 28}};
+inline constexpr Condition a220[] = {{{a130, 2}, true, 2576u}};
+inline constexpr Rule a221[] = {{{a205, 1}, 52, {}, {a206, 5}}, {{a207, 2}, 51, {}, {a208, 5}}, {{a209, 3}, 50, {}, {a210, 5}}, {{a211, 3}, 49, {}, {a212, 5}}, {{a213, 3}, 49, {}, {a214, 5}}, {{a215, 3}, 48, {}, {a162, 5}}, {{a216, 3}, 48, {}, {a217, 5}}, {{a218, 3}, 47, {}, {a219, 5}}};
+inline constexpr Range a222[] = {{1, 1, 1}, {2, 32, 2048}, {3, 16, 1536}, {8, 1, 256}, {15, 1, 256}};
+inline constexpr Range a223[] = {{1, 1, 1}, {2, 13, 96}, {3, 16, 58}, {8, 1, 112}, {15, 1, 112}};
+inline constexpr Condition a224[] = {{{a130, 2}, false, 2576u}};
+inline constexpr Rule a225[] = {{{}, 54, {}, {a223, 5}}};
+inline constexpr Pack a226[] = {{{a220, 1}, {a68, 1}, {a221, 8}, 50, {a222, 5}}, {{a224, 1}, {a50, 1}, {a225, 1}, 55, {a223, 5}}};
+inline constexpr std::size_t a227[] = {43};
+inline constexpr Rule a228[] = {{{a92, 1}, 46, {a227, 1}, {a75, 5}}, {{a83, 1}, 43, {}, {a65, 5}}};
+inline constexpr Pack a229[] = {{{}, {a50, 1}, {a228, 2}, 44, {a58, 5}}};
+inline constexpr Rule a230[] = {{{a92, 1}, 56, {}, {a75, 5}}, {{a83, 1}, 53, {}, {a65, 5}}};
+inline constexpr Pack a231[] = {{{}, {a50, 1}, {a230, 2}, 55, {a58, 5}}};
+inline constexpr std::uint32_t a232[] = {4203};
+inline constexpr std::uint32_t a233[] = {26};
+inline constexpr std::string_view a234[] = {"m1"};
+inline constexpr std::string_view a235[] = {"m2"};
+inline constexpr std::string_view a236[] = {"m3"};
+inline constexpr std::string_view a237[] = {"m4"};
+inline constexpr std::string_view a238[] = {"m5"};
+inline constexpr std::string_view a239[] = {"a1#", "a2#"};
+inline constexpr std::uint32_t a240[] = {65541};
+inline constexpr std::uint32_t a241[] = {13};
+inline constexpr std::uint32_t a242[] = {6880};
+inline constexpr std::uint32_t a243[] = {10};
+inline constexpr std::uint32_t a244[] = {20803};
+inline constexpr std::string_view a245[] = {"adreno (tm) 702", "adreno(tm) 702"};
+inline constexpr std::string_view a246[] = {"adreno (tm) 5##", "adreno(tm) 5##"};
+inline constexpr std::string_view a247[] = {"adreno (tm) 6##", "adreno(tm) 6##"};
+inline constexpr std::string_view a248[] = {"adreno (tm) 7##", "adreno(tm) 7##"};
+inline constexpr std::string_view a249[] = {"adreno (tm) 8##", "adreno(tm) 8##"};
+inline constexpr std::string_view a250[] = {"adreno(tm) x1", "adreno (tm) x1", "x1-##"};
+inline constexpr std::string_view a251[] = {"adreno(tm) x2", "adreno (tm) x2", "x2-##"};
+inline constexpr std::uint32_t a252[] = {5045};
+inline constexpr std::string_view a253[] = {"mali-t###"};
+inline constexpr std::string_view a254[] = {"g71", "g72", "g76", "g31", "g51", "g52"};
+inline constexpr std::string_view a255[] = {"g57", "g68", "g77", "g78", "g310", "g510", "g610", "g710", "g615", "g715"};
+inline constexpr std::string_view a256[] = {"g620", "g720", "g625", "g725", "g925", "mali-g1"};
+inline constexpr std::uint32_t a257[] = {4112};
+inline constexpr std::string_view a258[] = {"rogue"};
+inline constexpr std::string_view a259[] = {"a-series", "axe", "axm", "axt"};
+inline constexpr std::string_view a260[] = {"b-series", "bxe", "bxm", "bxs", "bxt"};
+inline constexpr std::string_view a261[] = {"c-series", "cxt", "cxm"};
+inline constexpr std::string_view a262[] = {"d-series", "dxt", "dxd"};
+inline constexpr std::uint32_t a263[] = {4318};
+inline constexpr std::string_view a264[] = {"b100", "b200", "b300", "gb200", "gb300"};
+inline constexpr std::string_view a265[] = {"rtx 50##", "blackwell", "gb10"};
+inline constexpr std::string_view a266[] = {"h100", "h200", "h800", "h20", "gh200"};
+inline constexpr std::string_view a267[] = {"orin"};
+inline constexpr std::string_view a268[] = {"rtx 40##", "ada generation", "ada", "l4", "l40", "l20", "l2"};
+inline constexpr std::string_view a269[] = {"a100", "a800", "a30"};
+inline constexpr std::string_view a270[] = {"rtx 30##", "rtx a####", "rtx a###", "rtx 2050", "a10", "a10g", "a16", "a40", "a2"};
+inline constexpr std::string_view a271[] = {"rtx 20##", "gtx 16##", "mx4##", "mx5##", "t4", "t4g", "t4##", "t6##", "t1000", "t2000", "quadro rtx", "titan rtx"};
+inline constexpr std::string_view a272[] = {"v100", "gv100", "titan v", "xavier"};
+inline constexpr std::string_view a273[] = {"gtx 10##", "gt 10##", "mx1##", "mx2##", "mx3##", "p100", "p40", "p4", "quadro p####", "titan x", "titan xp"};
+inline constexpr std::string_view a274[] = {"gtx 9##", "gtx 7##", "quadro m####", "m40", "m60"};
+inline constexpr std::uint32_t a275[] = {4098};
+inline constexpr std::string_view a276[] = {"mi3##", "mi3##a", "mi3##x", "gfx94#"};
+inline constexpr std::string_view a277[] = {"mi2##", "gfx90a"};
+inline constexpr std::string_view a278[] = {"mi100", "arcturus", "gfx908"};
+inline constexpr std::string_view a279[] = {"rx 9###", "navi4#", "gfx120#", "r9###"};
+inline constexpr std::string_view a280[] = {"gfx115#", "8##m", "8###s", "strix"};
+inline constexpr std::string_view a281[] = {"rx 7###", "navi3#", "gfx110#", "phoenix", "7##m", "w7###"};
+inline constexpr std::string_view a282[] = {"rx 6###", "navi2#", "gfx103#", "rembrandt", "vangogh", "raphael", "6##m", "w6###"};
+inline constexpr std::string_view a283[] = {"rx 5###", "navi1#", "gfx101#", "w5###"};
+inline constexpr std::string_view a284[] = {"vega", "vega##", "polaris##", "renoir", "raven", "raven2", "rx 4##", "rx 5##"};
+inline constexpr std::uint32_t a285[] = {3};
+inline constexpr std::uint32_t a286[] = {5197};
+inline constexpr std::string_view a287[] = {"xclipse 9##"};
+inline constexpr std::string_view a288[] = {"xclipse 5##"};
+inline constexpr std::uint32_t a289[] = {32902};
+inline constexpr std::string_view a290[] = {"arc(tm) b###", "arc b###", "bmg", "lnl", "lunar lake", "arc(tm) 1##v"};
+inline constexpr std::string_view a291[] = {"arc(tm) a###", "arc a###", "dg2"};
+inline constexpr std::string_view a292[] = {"mtl", "arl", "arc(tm) graphics", "meteor lake"};
+inline constexpr std::string_view a293[] = {"tgl", "iris(r) xe", "dg1", "adl", "rpl", "uhd graphics 7##"};
+inline constexpr std::string_view a294[] = {"icl", "jsl", "ehl"};
+inline constexpr std::string_view a295[] = {"skl", "kbl", "cfl", "cml", "glk", "apl", "bxt", "hd graphics 5##", "hd graphics 6##", "iris plus"};
+inline constexpr std::uint32_t a296[] = {5348};
+inline constexpr std::string_view a297[] = {"v3d 4"};
+inline constexpr std::string_view a298[] = {"v3d 7"};
 
 inline constexpr Row all_rows[] = {
     {"conv2d_pw_f16_buf_f16_buf_1x1x4_block_8_clamped", {a0, 5}, {16u, 4u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a7, 2}}}, {a8, 2}, "5f5d1b6ea61145da"},
@@ -459,110 +534,110 @@ inline constexpr Row all_rows[] = {
 inline constexpr List<Row> rows{all_rows, 58};
 
 inline constexpr Section all_sections[] = {
-    {"any", {{"f16", "buf", "f16"}}, {a51, 1}},
-    {"any", {{"f16", "buf", "f32"}}, {a52, 1}},
-    {"any", {{"f16", "tex3d", "f16"}}, {a53, 1}},
-    {"any", {{"f16", "tex3d", "f32"}}, {a54, 1}},
-    {"any", {{"f32", "buf", "f32"}}, {a55, 1}},
-    {"any", {{"f32", "tex3d", "f32"}}, {a56, 1}},
-    {"google", {{"f32", "buf", "f32"}}, {a55, 1}},
-    {"google", {{"f32", "tex3d", "f32"}}, {a56, 1}},
-    {"lavapipe", {{"f16", "buf", "f16"}}, {a66, 2}},
-    {"lavapipe", {{"f16", "buf", "f32"}}, {a71, 2}},
-    {"lavapipe", {{"f16", "tex3d", "f16"}}, {a76, 1}},
-    {"lavapipe", {{"f16", "tex3d", "f32"}}, {a79, 2}},
-    {"lavapipe", {{"f32", "buf", "f32"}}, {a82, 2}},
-    {"lavapipe", {{"f32", "tex3d", "f32"}}, {a85, 1}},
-    {"mesa", {{"f16", "buf", "f16"}}, {a51, 1}},
-    {"mesa", {{"f16", "buf", "f32"}}, {a52, 1}},
-    {"mesa", {{"f16", "tex3d", "f16"}}, {a53, 1}},
-    {"mesa", {{"f16", "tex3d", "f32"}}, {a54, 1}},
-    {"mesa", {{"f32", "buf", "f32"}}, {a55, 1}},
-    {"mesa", {{"f32", "tex3d", "f32"}}, {a56, 1}},
-    {"nvidia", {{"f16", "buf", "f16"}}, {a51, 1}},
-    {"nvidia", {{"f16", "buf", "f32"}}, {a52, 1}},
-    {"nvidia", {{"f16", "tex3d", "f16"}}, {a53, 1}},
-    {"nvidia", {{"f16", "tex3d", "f32"}}, {a54, 1}},
-    {"nvidia", {{"f32", "buf", "f32"}}, {a55, 1}},
-    {"nvidia", {{"f32", "tex3d", "f32"}}, {a56, 1}},
-    {"nvidia-hopper", {{"f16", "buf", "f16"}}, {a100, 3}},
-    {"nvidia-hopper", {{"f16", "buf", "f32"}}, {a118, 3}},
-    {"nvidia-hopper", {{"f16", "tex3d", "f16"}}, {a126, 1}},
-    {"nvidia-hopper", {{"f16", "tex3d", "f32"}}, {a137, 1}},
-    {"nvidia-hopper", {{"f32", "buf", "f32"}}, {a149, 2}},
-    {"nvidia-hopper", {{"f32", "tex3d", "f32"}}, {a162, 2}},
-    {"swiftshader", {{"f32", "buf", "f32"}}, {a165, 1}},
-    {"swiftshader", {{"f32", "tex3d", "f32"}}, {a167, 1}},
+    {"any", {{"f16", "buf", "f16"}}, {a52, 1}},
+    {"any", {{"f16", "buf", "f32"}}, {a53, 1}},
+    {"any", {{"f16", "tex3d", "f16"}}, {a54, 1}},
+    {"any", {{"f16", "tex3d", "f32"}}, {a55, 1}},
+    {"any", {{"f32", "buf", "f32"}}, {a56, 1}},
+    {"any", {{"f32", "tex3d", "f32"}}, {a57, 1}},
+    {"google", {{"f32", "buf", "f32"}}, {a59, 1}},
+    {"google", {{"f32", "tex3d", "f32"}}, {a60, 1}},
+    {"lavapipe", {{"f16", "buf", "f16"}}, {a74, 2}},
+    {"lavapipe", {{"f16", "buf", "f32"}}, {a80, 2}},
+    {"lavapipe", {{"f16", "tex3d", "f16"}}, {a85, 1}},
+    {"lavapipe", {{"f16", "tex3d", "f32"}}, {a88, 2}},
+    {"lavapipe", {{"f32", "buf", "f32"}}, {a91, 2}},
+    {"lavapipe", {{"f32", "tex3d", "f32"}}, {a94, 1}},
+    {"mesa", {{"f16", "buf", "f16"}}, {a95, 1}},
+    {"mesa", {{"f16", "buf", "f32"}}, {a96, 1}},
+    {"mesa", {{"f16", "tex3d", "f16"}}, {a97, 1}},
+    {"mesa", {{"f16", "tex3d", "f32"}}, {a98, 1}},
+    {"mesa", {{"f32", "buf", "f32"}}, {a59, 1}},
+    {"mesa", {{"f32", "tex3d", "f32"}}, {a60, 1}},
+    {"nvidia", {{"f16", "buf", "f16"}}, {a52, 1}},
+    {"nvidia", {{"f16", "buf", "f32"}}, {a53, 1}},
+    {"nvidia", {{"f16", "tex3d", "f16"}}, {a54, 1}},
+    {"nvidia", {{"f16", "tex3d", "f32"}}, {a55, 1}},
+    {"nvidia", {{"f32", "buf", "f32"}}, {a56, 1}},
+    {"nvidia", {{"f32", "tex3d", "f32"}}, {a57, 1}},
+    {"nvidia-hopper", {{"f16", "buf", "f16"}}, {a123, 3}},
+    {"nvidia-hopper", {{"f16", "buf", "f32"}}, {a154, 3}},
+    {"nvidia-hopper", {{"f16", "tex3d", "f16"}}, {a168, 1}},
+    {"nvidia-hopper", {{"f16", "tex3d", "f32"}}, {a185, 1}},
+    {"nvidia-hopper", {{"f32", "buf", "f32"}}, {a204, 2}},
+    {"nvidia-hopper", {{"f32", "tex3d", "f32"}}, {a226, 2}},
+    {"swiftshader", {{"f32", "buf", "f32"}}, {a229, 1}},
+    {"swiftshader", {{"f32", "tex3d", "f32"}}, {a231, 1}},
 };
 inline constexpr List<Section> sections{all_sections, 34};
 
 inline constexpr DeviceRule all_device_rules[] = {
-    {"apple-m1", "apple", {a168, 1}, {a169, 1}, {}, {a170, 1}, 0u},
-    {"apple-m2", "apple", {a168, 1}, {a169, 1}, {}, {a171, 1}, 0u},
-    {"apple-m3", "apple", {a168, 1}, {a169, 1}, {}, {a172, 1}, 0u},
-    {"apple-m4", "apple", {a168, 1}, {a169, 1}, {}, {a173, 1}, 0u},
-    {"apple-m5", "apple", {a168, 1}, {a169, 1}, {}, {a174, 1}, 0u},
-    {"apple-mobile", "apple", {a168, 1}, {a169, 1}, {}, {a175, 2}, 0u},
-    {"apple", "apple", {a168, 1}, {a169, 1}, {}, {}, 0u},
-    {"lavapipe", "mesa", {a176, 1}, {}, {a177, 1}, {}, 0u},
-    {"mesa", "mesa", {a176, 1}, {}, {}, {}, 0u},
-    {"swiftshader", "google", {a178, 1}, {}, {a179, 1}, {}, 0u},
-    {"google", "google", {a178, 1}, {}, {}, {}, 0u},
-    {"adreno-702", "qualcomm", {a180, 1}, {}, {}, {a181, 2}, 0u},
-    {"adreno-5xx", "qualcomm", {a180, 1}, {}, {}, {a182, 2}, 0u},
-    {"adreno-6xx", "qualcomm", {a180, 1}, {}, {}, {a183, 2}, 0u},
-    {"adreno-7xx", "qualcomm", {a180, 1}, {}, {}, {a184, 2}, 0u},
-    {"adreno-8xx", "qualcomm", {a180, 1}, {}, {}, {a185, 2}, 0u},
-    {"adreno-x1", "qualcomm", {a180, 1}, {}, {}, {a186, 3}, 0u},
-    {"adreno-x2", "qualcomm", {a180, 1}, {}, {}, {a187, 3}, 0u},
-    {"qualcomm", "qualcomm", {a180, 1}, {}, {}, {}, 0u},
-    {"mali-midgard", "arm", {a188, 1}, {}, {}, {a189, 1}, 0u},
-    {"mali-bifrost", "arm", {a188, 1}, {}, {}, {a190, 6}, 0u},
-    {"mali-valhall", "arm", {a188, 1}, {}, {}, {a191, 10}, 0u},
-    {"mali-5th-gen", "arm", {a188, 1}, {}, {}, {a192, 6}, 0u},
-    {"arm", "arm", {a188, 1}, {}, {}, {}, 0u},
-    {"powervr-rogue", "imagination", {a193, 1}, {}, {}, {a194, 1}, 0u},
-    {"powervr-a", "imagination", {a193, 1}, {}, {}, {a195, 4}, 0u},
-    {"powervr-b", "imagination", {a193, 1}, {}, {}, {a196, 5}, 0u},
-    {"powervr-c", "imagination", {a193, 1}, {}, {}, {a197, 3}, 0u},
-    {"powervr-d", "imagination", {a193, 1}, {}, {}, {a198, 3}, 0u},
-    {"imagination", "imagination", {a193, 1}, {}, {}, {}, 0u},
-    {"nvidia-blackwell-dc", "nvidia", {a199, 1}, {}, {}, {a200, 5}, 0u},
-    {"nvidia-blackwell", "nvidia", {a199, 1}, {}, {}, {a201, 3}, 0u},
-    {"nvidia-hopper", "nvidia", {a199, 1}, {}, {}, {a202, 5}, 0u},
-    {"nvidia-orin", "nvidia", {a199, 1}, {}, {}, {a203, 1}, 0u},
-    {"nvidia-ada", "nvidia", {a199, 1}, {}, {}, {a204, 7}, 0u},
-    {"nvidia-ampere-dc", "nvidia", {a199, 1}, {}, {}, {a205, 3}, 0u},
-    {"nvidia-ampere", "nvidia", {a199, 1}, {}, {}, {a206, 9}, 0u},
-    {"nvidia-turing", "nvidia", {a199, 1}, {}, {}, {a207, 12}, 0u},
-    {"nvidia-volta", "nvidia", {a199, 1}, {}, {}, {a208, 4}, 0u},
-    {"nvidia-pascal", "nvidia", {a199, 1}, {}, {}, {a209, 11}, 0u},
-    {"nvidia-maxwell", "nvidia", {a199, 1}, {}, {}, {a210, 5}, 0u},
-    {"nvidia", "nvidia", {a199, 1}, {}, {}, {}, 0u},
-    {"amd-cdna3", "amd", {a211, 1}, {}, {}, {a212, 4}, 0u},
-    {"amd-cdna2", "amd", {a211, 1}, {}, {}, {a213, 2}, 0u},
-    {"amd-cdna1", "amd", {a211, 1}, {}, {}, {a214, 3}, 0u},
-    {"amd-rdna4", "amd", {a211, 1}, {}, {}, {a215, 4}, 0u},
-    {"amd-rdna3.5", "amd", {a211, 1}, {}, {}, {a216, 4}, 0u},
-    {"amd-rdna3", "amd", {a211, 1}, {}, {}, {a217, 6}, 0u},
-    {"amd-rdna2", "amd", {a211, 1}, {}, {}, {a218, 8}, 0u},
-    {"amd-rdna1", "amd", {a211, 1}, {}, {}, {a219, 4}, 0u},
-    {"amd-gcn", "amd", {a211, 1}, {}, {}, {a220, 8}, 0u},
-    {"amd-gcn-unnamed", "amd", {a211, 1}, {}, {a221, 1}, {}, 64u},
-    {"amd", "amd", {a211, 1}, {}, {}, {}, 0u},
-    {"xclipse-9xx", "samsung", {a222, 1}, {}, {}, {a223, 1}, 0u},
-    {"xclipse-5xx", "samsung", {a222, 1}, {}, {}, {a224, 1}, 0u},
-    {"samsung", "samsung", {a222, 1}, {}, {}, {}, 0u},
-    {"intel-xe2", "intel", {a225, 1}, {}, {}, {a226, 6}, 0u},
-    {"intel-alchemist", "intel", {a225, 1}, {}, {}, {a227, 3}, 0u},
-    {"intel-xe-lpg", "intel", {a225, 1}, {}, {}, {a228, 4}, 0u},
-    {"intel-xe-lp", "intel", {a225, 1}, {}, {}, {a229, 6}, 0u},
-    {"intel-gen11", "intel", {a225, 1}, {}, {}, {a230, 3}, 0u},
-    {"intel-gen9", "intel", {a225, 1}, {}, {}, {a231, 10}, 0u},
-    {"intel", "intel", {a225, 1}, {}, {}, {}, 0u},
-    {"v3d-4", "broadcom", {a232, 1}, {}, {}, {a233, 1}, 0u},
-    {"v3d-7", "broadcom", {a232, 1}, {}, {}, {a234, 1}, 0u},
-    {"broadcom", "broadcom", {a232, 1}, {}, {}, {}, 0u},
+    {"apple-m1", "apple", {a232, 1}, {a233, 1}, {}, {a234, 1}, 0u},
+    {"apple-m2", "apple", {a232, 1}, {a233, 1}, {}, {a235, 1}, 0u},
+    {"apple-m3", "apple", {a232, 1}, {a233, 1}, {}, {a236, 1}, 0u},
+    {"apple-m4", "apple", {a232, 1}, {a233, 1}, {}, {a237, 1}, 0u},
+    {"apple-m5", "apple", {a232, 1}, {a233, 1}, {}, {a238, 1}, 0u},
+    {"apple-mobile", "apple", {a232, 1}, {a233, 1}, {}, {a239, 2}, 0u},
+    {"apple", "apple", {a232, 1}, {a233, 1}, {}, {}, 0u},
+    {"lavapipe", "mesa", {a240, 1}, {}, {a241, 1}, {}, 0u},
+    {"mesa", "mesa", {a240, 1}, {}, {}, {}, 0u},
+    {"swiftshader", "google", {a242, 1}, {}, {a243, 1}, {}, 0u},
+    {"google", "google", {a242, 1}, {}, {}, {}, 0u},
+    {"adreno-702", "qualcomm", {a244, 1}, {}, {}, {a245, 2}, 0u},
+    {"adreno-5xx", "qualcomm", {a244, 1}, {}, {}, {a246, 2}, 0u},
+    {"adreno-6xx", "qualcomm", {a244, 1}, {}, {}, {a247, 2}, 0u},
+    {"adreno-7xx", "qualcomm", {a244, 1}, {}, {}, {a248, 2}, 0u},
+    {"adreno-8xx", "qualcomm", {a244, 1}, {}, {}, {a249, 2}, 0u},
+    {"adreno-x1", "qualcomm", {a244, 1}, {}, {}, {a250, 3}, 0u},
+    {"adreno-x2", "qualcomm", {a244, 1}, {}, {}, {a251, 3}, 0u},
+    {"qualcomm", "qualcomm", {a244, 1}, {}, {}, {}, 0u},
+    {"mali-midgard", "arm", {a252, 1}, {}, {}, {a253, 1}, 0u},
+    {"mali-bifrost", "arm", {a252, 1}, {}, {}, {a254, 6}, 0u},
+    {"mali-valhall", "arm", {a252, 1}, {}, {}, {a255, 10}, 0u},
+    {"mali-5th-gen", "arm", {a252, 1}, {}, {}, {a256, 6}, 0u},
+    {"arm", "arm", {a252, 1}, {}, {}, {}, 0u},
+    {"powervr-rogue", "imagination", {a257, 1}, {}, {}, {a258, 1}, 0u},
+    {"powervr-a", "imagination", {a257, 1}, {}, {}, {a259, 4}, 0u},
+    {"powervr-b", "imagination", {a257, 1}, {}, {}, {a260, 5}, 0u},
+    {"powervr-c", "imagination", {a257, 1}, {}, {}, {a261, 3}, 0u},
+    {"powervr-d", "imagination", {a257, 1}, {}, {}, {a262, 3}, 0u},
+    {"imagination", "imagination", {a257, 1}, {}, {}, {}, 0u},
+    {"nvidia-blackwell-dc", "nvidia", {a263, 1}, {}, {}, {a264, 5}, 0u},
+    {"nvidia-blackwell", "nvidia", {a263, 1}, {}, {}, {a265, 3}, 0u},
+    {"nvidia-hopper", "nvidia", {a263, 1}, {}, {}, {a266, 5}, 0u},
+    {"nvidia-orin", "nvidia", {a263, 1}, {}, {}, {a267, 1}, 0u},
+    {"nvidia-ada", "nvidia", {a263, 1}, {}, {}, {a268, 7}, 0u},
+    {"nvidia-ampere-dc", "nvidia", {a263, 1}, {}, {}, {a269, 3}, 0u},
+    {"nvidia-ampere", "nvidia", {a263, 1}, {}, {}, {a270, 9}, 0u},
+    {"nvidia-turing", "nvidia", {a263, 1}, {}, {}, {a271, 12}, 0u},
+    {"nvidia-volta", "nvidia", {a263, 1}, {}, {}, {a272, 4}, 0u},
+    {"nvidia-pascal", "nvidia", {a263, 1}, {}, {}, {a273, 11}, 0u},
+    {"nvidia-maxwell", "nvidia", {a263, 1}, {}, {}, {a274, 5}, 0u},
+    {"nvidia", "nvidia", {a263, 1}, {}, {}, {}, 0u},
+    {"amd-cdna3", "amd", {a275, 1}, {}, {}, {a276, 4}, 0u},
+    {"amd-cdna2", "amd", {a275, 1}, {}, {}, {a277, 2}, 0u},
+    {"amd-cdna1", "amd", {a275, 1}, {}, {}, {a278, 3}, 0u},
+    {"amd-rdna4", "amd", {a275, 1}, {}, {}, {a279, 4}, 0u},
+    {"amd-rdna3.5", "amd", {a275, 1}, {}, {}, {a280, 4}, 0u},
+    {"amd-rdna3", "amd", {a275, 1}, {}, {}, {a281, 6}, 0u},
+    {"amd-rdna2", "amd", {a275, 1}, {}, {}, {a282, 8}, 0u},
+    {"amd-rdna1", "amd", {a275, 1}, {}, {}, {a283, 4}, 0u},
+    {"amd-gcn", "amd", {a275, 1}, {}, {}, {a284, 8}, 0u},
+    {"amd-gcn-unnamed", "amd", {a275, 1}, {}, {a285, 1}, {}, 64u},
+    {"amd", "amd", {a275, 1}, {}, {}, {}, 0u},
+    {"xclipse-9xx", "samsung", {a286, 1}, {}, {}, {a287, 1}, 0u},
+    {"xclipse-5xx", "samsung", {a286, 1}, {}, {}, {a288, 1}, 0u},
+    {"samsung", "samsung", {a286, 1}, {}, {}, {}, 0u},
+    {"intel-xe2", "intel", {a289, 1}, {}, {}, {a290, 6}, 0u},
+    {"intel-alchemist", "intel", {a289, 1}, {}, {}, {a291, 3}, 0u},
+    {"intel-xe-lpg", "intel", {a289, 1}, {}, {}, {a292, 4}, 0u},
+    {"intel-xe-lp", "intel", {a289, 1}, {}, {}, {a293, 6}, 0u},
+    {"intel-gen11", "intel", {a289, 1}, {}, {}, {a294, 3}, 0u},
+    {"intel-gen9", "intel", {a289, 1}, {}, {}, {a295, 10}, 0u},
+    {"intel", "intel", {a289, 1}, {}, {}, {}, 0u},
+    {"v3d-4", "broadcom", {a296, 1}, {}, {}, {a297, 1}, 0u},
+    {"v3d-7", "broadcom", {a296, 1}, {}, {}, {a298, 1}, 0u},
+    {"broadcom", "broadcom", {a296, 1}, {}, {}, {}, 0u},
 };
 inline constexpr List<DeviceRule> device_rules{all_device_rules, 66};
 
@@ -633,6 +708,14 @@ constexpr bool holds(const List<Condition>& when, const Case& c) {
   return true;
 }
 
+constexpr bool lies_within(const List<Range>& ranges, const Case& c) {
+  for (const Range& range : ranges) {
+    const std::int64_t value = feature(c, range.feature);
+    if (value < range.least || value > range.most) return false;
+  }
+  return ranges.size != 0;
+}
+
 constexpr bool has_feature(const Device& device, std::string_view wanted) {
   for (std::size_t i = 0; i < device.n_features; ++i) {
     if (device.features[i] == wanted) return true;
@@ -653,9 +736,9 @@ constexpr bool can_run(const Row& row, const Device& device) {
   return true;
 }
 
-inline std::optional<Pick> dispatch(const Row& row, const Device& device, const Case& c) {
+inline std::optional<Pick> dispatch(const Row& row, const Device& device, const Case& c, bool is_measured) {
   if (!can_run(row, device)) return std::nullopt;
-  Pick pick{&row, row.local, {0, 0, 0}};
+  Pick pick{&row, row.local, {0, 0, 0}, is_measured};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     std::uint64_t grid = 1;
     for (const Term& term : row.grid[axis]) {
@@ -711,13 +794,14 @@ inline std::optional<Pick> select(const Device& device, const Given& given, cons
   const Row* all = detail::rows.begin();
   for (const detail::Rule& rule : found->rules) {
     if (!detail::holds(rule.when, c)) continue;
-    if (const auto pick = detail::dispatch(all[rule.row], device, c)) return pick;
+    const bool is_measured = detail::lies_within(rule.measured, c);
+    if (const auto pick = detail::dispatch(all[rule.row], device, c, is_measured)) return pick;
     for (const std::size_t spare : rule.spares) {
-      if (const auto pick = detail::dispatch(all[spare], device, c)) return pick;
+      if (const auto pick = detail::dispatch(all[spare], device, c, is_measured)) return pick;
     }
     break;
   }
-  return detail::dispatch(all[found->fallback], device, c);
+  return detail::dispatch(all[found->fallback], device, c, detail::lies_within(found->fallback_measured, c));
 }
 
 }  // namespace tilesmith::conv2d_pw

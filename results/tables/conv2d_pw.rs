@@ -69,6 +69,8 @@ pub struct Pick {
     pub row: &'static Row,
     pub local: [u32; 3],
     pub groups: [u32; 3],
+    /// Whether each feature lies within the sizes that the row was verified and timed on; else this is an extrapolation.
+    pub is_measured: bool,
 }
 
 /// Everything that a dispatch needs.
@@ -100,11 +102,20 @@ struct Condition {
     bound: u64,
 }
 
+/// The smallest and the largest value of a feature over the cases of a row's evidence.
+#[derive(Debug)]
+struct Range {
+    feature: usize,
+    least: i64,
+    most: i64,
+}
+
 #[derive(Debug)]
 struct Rule {
     when: &'static [Condition],
     row: usize,
     spares: &'static [usize],
+    measured: &'static [Range],
 }
 
 #[derive(Debug)]
@@ -113,6 +124,7 @@ struct Pack {
     values: &'static [(&'static str, &'static str)],
     rules: &'static [Rule],
     fallback: usize,
+    fallback_measured: &'static [Range],
 }
 
 #[derive(Debug)]
@@ -143,14 +155,15 @@ pub fn pack(device: &Device, given: &Given, case: &Case) -> Option<&'static [(&'
 pub fn select(device: &Device, given: &Given, case: &Case) -> Option<Pick> {
     let pack = usable_pack(device, given, case)?;
     if let Some(rule) = pack.rules.iter().find(|rule| holds(rule.when, case)) {
-        if let Some(pick) = dispatch(&ROWS[rule.row], device, case) {
+        let is_measured = lies_within(rule.measured, case);
+        if let Some(pick) = dispatch(&ROWS[rule.row], device, case, is_measured) {
             return Some(pick);
         }
-        if let Some(pick) = rule.spares.iter().find_map(|row| dispatch(&ROWS[*row], device, case)) {
+        if let Some(pick) = rule.spares.iter().find_map(|row| dispatch(&ROWS[*row], device, case, is_measured)) {
             return Some(pick);
         }
     }
-    dispatch(&ROWS[pack.fallback], device, case)
+    dispatch(&ROWS[pack.fallback], device, case, lies_within(pack.fallback_measured, case))
 }
 
 fn usable_pack(device: &Device, given: &Given, case: &Case) -> Option<&'static Pack> {
@@ -201,6 +214,10 @@ fn holds(when: &[Condition], case: &Case) -> bool {
     when.iter().all(|c| (product(c.product, case) >= c.bound) == c.at_least)
 }
 
+fn lies_within(ranges: &[Range], case: &Case) -> bool {
+    !ranges.is_empty() && ranges.iter().all(|r| (r.least..=r.most).contains(&case.feature(r.feature)))
+}
+
 fn can_run(row: &Row, device: &Device) -> bool {
     let invocations = row.local.iter().fold(1, |n: u64, l| n.saturating_mul(u64::from(*l)));
     row.requires.iter().all(|r| device.features.contains(r))
@@ -208,7 +225,7 @@ fn can_run(row: &Row, device: &Device) -> bool {
         && row.local.iter().zip(&device.max_local_size).all(|(l, max)| l <= max)
 }
 
-fn dispatch(row: &'static Row, device: &Device, case: &Case) -> Option<Pick> {
+fn dispatch(row: &'static Row, device: &Device, case: &Case, is_measured: bool) -> Option<Pick> {
     if !can_run(row, device) {
         return None;
     }
@@ -230,7 +247,7 @@ fn dispatch(row: &'static Row, device: &Device, case: &Case) -> Option<Pick> {
         }
         groups[axis] = u32::try_from(n_groups).ok()?;
     }
-    Some(Pick { row, local, groups })
+    Some(Pick { row, local, groups, is_measured })
 }
 
 #[rustfmt::skip]
@@ -299,227 +316,227 @@ pub static ROWS: &[Row] = &[
 static SECTIONS: &[Section] = &[
     Section { class: "any", given: ["f16", "buf", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 8 },
+        ], fallback: 8, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "any", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 15 },
+        ], fallback: 15, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "any", given: ["f16", "tex3d", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 27 },
+        ], fallback: 27, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "any", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 36 },
+        ], fallback: 36, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "any", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 44 },
+        ], fallback: 44, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "any", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 55 },
+        ], fallback: 55, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "google", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 44 },
+        ], fallback: 44, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 256 }, Range { feature: 3, least: 16, most: 96 }, Range { feature: 8, least: 1, most: 16 }, Range { feature: 15, least: 1, most: 16 }] },
     ] },
     Section { class: "google", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 55 },
+        ], fallback: 55, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 256 }, Range { feature: 3, least: 16, most: 96 }, Range { feature: 8, least: 1, most: 16 }, Range { feature: 15, least: 1, most: 16 }] },
     ] },
     Section { class: "lavapipe", given: ["f16", "buf", "f16"], packs: &[
         Pack { when: &[Condition { product: &[2], at_least: true, bound: 25 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 17 }], row: 6, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 17 }], row: 0, spares: &[] },
-        ], fallback: 0 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 17 }], row: 6, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 48, most: 48 }, Range { feature: 3, least: 96, most: 96 }, Range { feature: 8, least: 16, most: 16 }, Range { feature: 15, least: 16, most: 16 }] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 17 }], row: 0, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 256, most: 256 }, Range { feature: 3, least: 16, most: 16 }, Range { feature: 8, least: 1, most: 1 }, Range { feature: 15, least: 1, most: 1 }] },
+        ], fallback: 0, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 48, most: 256 }, Range { feature: 3, least: 16, most: 96 }, Range { feature: 8, least: 1, most: 16 }, Range { feature: 15, least: 1, most: 16 }] },
         Pack { when: &[Condition { product: &[2], at_least: false, bound: 25 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[], row: 9, spares: &[] },
-        ], fallback: 8 },
+            Rule { when: &[], row: 9, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 13 }, Range { feature: 3, least: 27, most: 27 }, Range { feature: 8, least: 8, most: 8 }, Range { feature: 15, least: 8, most: 8 }] },
+        ], fallback: 8, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 13 }, Range { feature: 3, least: 27, most: 27 }, Range { feature: 8, least: 8, most: 8 }, Range { feature: 15, least: 8, most: 8 }] },
     ] },
     Section { class: "lavapipe", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[Condition { product: &[3], at_least: true, bound: 21 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[], row: 18, spares: &[] },
-        ], fallback: 15 },
+            Rule { when: &[], row: 18, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 48 }, Range { feature: 3, least: 27, most: 96 }, Range { feature: 8, least: 8, most: 16 }, Range { feature: 15, least: 8, most: 16 }] },
+        ], fallback: 15, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 48 }, Range { feature: 3, least: 27, most: 96 }, Range { feature: 8, least: 8, most: 16 }, Range { feature: 15, least: 8, most: 16 }] },
         Pack { when: &[Condition { product: &[3], at_least: false, bound: 21 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[], row: 10, spares: &[] },
-        ], fallback: 10 },
+            Rule { when: &[], row: 10, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 256, most: 256 }, Range { feature: 3, least: 16, most: 16 }, Range { feature: 8, least: 1, most: 1 }, Range { feature: 15, least: 1, most: 1 }] },
+        ], fallback: 10, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 256, most: 256 }, Range { feature: 3, least: 16, most: 16 }, Range { feature: 8, least: 1, most: 1 }, Range { feature: 15, least: 1, most: 1 }] },
     ] },
     Section { class: "lavapipe", given: ["f16", "tex3d", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 129 }], row: 26, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }, Condition { product: &[15, 8, 1], at_least: false, bound: 129 }], row: 25, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 22, spares: &[] },
-        ], fallback: 25 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 129 }], row: 26, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 48, most: 48 }, Range { feature: 3, least: 96, most: 96 }, Range { feature: 8, least: 16, most: 16 }, Range { feature: 15, least: 16, most: 16 }] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }, Condition { product: &[15, 8, 1], at_least: false, bound: 129 }], row: 25, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 13 }, Range { feature: 3, least: 27, most: 27 }, Range { feature: 8, least: 8, most: 8 }, Range { feature: 15, least: 8, most: 8 }] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 22, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 256, most: 256 }, Range { feature: 3, least: 16, most: 16 }, Range { feature: 8, least: 1, most: 1 }, Range { feature: 15, least: 1, most: 1 }] },
+        ], fallback: 25, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 256 }, Range { feature: 3, least: 16, most: 96 }, Range { feature: 8, least: 1, most: 16 }, Range { feature: 15, least: 1, most: 16 }] },
     ] },
     Section { class: "lavapipe", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[Condition { product: &[3], at_least: true, bound: 21 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[], row: 35, spares: &[] },
-        ], fallback: 35 },
+            Rule { when: &[], row: 35, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 48 }, Range { feature: 3, least: 27, most: 96 }, Range { feature: 8, least: 8, most: 16 }, Range { feature: 15, least: 8, most: 16 }] },
+        ], fallback: 35, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 48 }, Range { feature: 3, least: 27, most: 96 }, Range { feature: 8, least: 8, most: 16 }, Range { feature: 15, least: 8, most: 16 }] },
         Pack { when: &[Condition { product: &[3], at_least: false, bound: 21 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[], row: 36, spares: &[] },
-        ], fallback: 36 },
+            Rule { when: &[], row: 36, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 256, most: 256 }, Range { feature: 3, least: 16, most: 16 }, Range { feature: 8, least: 1, most: 1 }, Range { feature: 15, least: 1, most: 1 }] },
+        ], fallback: 36, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 256, most: 256 }, Range { feature: 3, least: 16, most: 16 }, Range { feature: 8, least: 1, most: 1 }, Range { feature: 15, least: 1, most: 1 }] },
     ] },
     Section { class: "lavapipe", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[Condition { product: &[2], at_least: true, bound: 25 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 17 }], row: 46, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 17 }], row: 43, spares: &[] },
-        ], fallback: 44 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 17 }], row: 46, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 48, most: 48 }, Range { feature: 3, least: 96, most: 96 }, Range { feature: 8, least: 16, most: 16 }, Range { feature: 15, least: 16, most: 16 }] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 17 }], row: 43, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 256, most: 256 }, Range { feature: 3, least: 16, most: 16 }, Range { feature: 8, least: 1, most: 1 }, Range { feature: 15, least: 1, most: 1 }] },
+        ], fallback: 44, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 48, most: 256 }, Range { feature: 3, least: 16, most: 96 }, Range { feature: 8, least: 1, most: 16 }, Range { feature: 15, least: 1, most: 16 }] },
         Pack { when: &[Condition { product: &[2], at_least: false, bound: 25 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[], row: 40, spares: &[] },
-        ], fallback: 40 },
+            Rule { when: &[], row: 40, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 13 }, Range { feature: 3, least: 27, most: 27 }, Range { feature: 8, least: 8, most: 8 }, Range { feature: 15, least: 8, most: 8 }] },
+        ], fallback: 40, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 13 }, Range { feature: 3, least: 27, most: 27 }, Range { feature: 8, least: 8, most: 8 }, Range { feature: 15, least: 8, most: 8 }] },
     ] },
     Section { class: "lavapipe", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 57, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 53, spares: &[] },
-        ], fallback: 55 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 57, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 48 }, Range { feature: 3, least: 27, most: 96 }, Range { feature: 8, least: 8, most: 16 }, Range { feature: 15, least: 8, most: 16 }] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 53, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 256, most: 256 }, Range { feature: 3, least: 16, most: 16 }, Range { feature: 8, least: 1, most: 1 }, Range { feature: 15, least: 1, most: 1 }] },
+        ], fallback: 55, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 256 }, Range { feature: 3, least: 16, most: 96 }, Range { feature: 8, least: 1, most: 16 }, Range { feature: 15, least: 1, most: 16 }] },
     ] },
     Section { class: "mesa", given: ["f16", "buf", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 8 },
+        ], fallback: 8, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 256 }, Range { feature: 3, least: 16, most: 96 }, Range { feature: 8, least: 1, most: 16 }, Range { feature: 15, least: 1, most: 16 }] },
     ] },
     Section { class: "mesa", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 15 },
+        ], fallback: 15, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 256 }, Range { feature: 3, least: 16, most: 96 }, Range { feature: 8, least: 1, most: 16 }, Range { feature: 15, least: 1, most: 16 }] },
     ] },
     Section { class: "mesa", given: ["f16", "tex3d", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 27 },
+        ], fallback: 27, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 256 }, Range { feature: 3, least: 16, most: 96 }, Range { feature: 8, least: 1, most: 16 }, Range { feature: 15, least: 1, most: 16 }] },
     ] },
     Section { class: "mesa", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 36 },
+        ], fallback: 36, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 256 }, Range { feature: 3, least: 16, most: 96 }, Range { feature: 8, least: 1, most: 16 }, Range { feature: 15, least: 1, most: 16 }] },
     ] },
     Section { class: "mesa", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 44 },
+        ], fallback: 44, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 256 }, Range { feature: 3, least: 16, most: 96 }, Range { feature: 8, least: 1, most: 16 }, Range { feature: 15, least: 1, most: 16 }] },
     ] },
     Section { class: "mesa", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 55 },
+        ], fallback: 55, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 256 }, Range { feature: 3, least: 16, most: 96 }, Range { feature: 8, least: 1, most: 16 }, Range { feature: 15, least: 1, most: 16 }] },
     ] },
     Section { class: "nvidia", given: ["f16", "buf", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 8 },
+        ], fallback: 8, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "nvidia", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 15 },
+        ], fallback: 15, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "nvidia", given: ["f16", "tex3d", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 27 },
+        ], fallback: 27, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "nvidia", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 36 },
+        ], fallback: 36, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "nvidia", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 44 },
+        ], fallback: 44, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "nvidia", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-        ], fallback: 55 },
+        ], fallback: 55, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "nvidia-hopper", given: ["f16", "buf", "f16"], packs: &[
         Pack { when: &[Condition { product: &[2], at_least: true, bound: 472 }, Condition { product: &[3], at_least: true, bound: 314 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 449 }], row: 3, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 99 }, Condition { product: &[15, 8, 1], at_least: false, bound: 449 }], row: 1, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 99 }], row: 2, spares: &[] },
-        ], fallback: 2 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 449 }], row: 3, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 768, most: 768 }, Range { feature: 3, least: 384, most: 384 }, Range { feature: 8, least: 32, most: 32 }, Range { feature: 15, least: 32, most: 32 }] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 99 }, Condition { product: &[15, 8, 1], at_least: false, bound: 449 }], row: 1, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 1024, most: 1024 }, Range { feature: 3, least: 512, most: 512 }, Range { feature: 8, least: 14, most: 14 }, Range { feature: 15, least: 14, most: 14 }] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 99 }], row: 2, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 2048, most: 2048 }, Range { feature: 3, least: 512, most: 512 }, Range { feature: 8, least: 7, most: 7 }, Range { feature: 15, least: 7, most: 7 }] },
+        ], fallback: 2, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 768, most: 2048 }, Range { feature: 3, least: 384, most: 512 }, Range { feature: 8, least: 7, most: 32 }, Range { feature: 15, least: 7, most: 32 }] },
         Pack { when: &[Condition { product: &[2], at_least: true, bound: 472 }, Condition { product: &[3], at_least: false, bound: 314 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[], row: 7, spares: &[] },
-        ], fallback: 8 },
+            Rule { when: &[], row: 7, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 480, most: 1536 }, Range { feature: 3, least: 32, most: 256 }, Range { feature: 8, least: 1, most: 24 }, Range { feature: 15, least: 1, most: 24 }] },
+        ], fallback: 8, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 480, most: 1536 }, Range { feature: 3, least: 32, most: 256 }, Range { feature: 8, least: 1, most: 24 }, Range { feature: 15, least: 1, most: 24 }] },
         Pack { when: &[Condition { product: &[2], at_least: false, bound: 472 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 56 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 344065 }, Condition { product: &[15, 8, 1], at_least: true, bound: 897 }], row: 4, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 56 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 344065 }, Condition { product: &[15, 8, 1], at_least: false, bound: 897 }], row: 3, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 56 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 344065 }], row: 5, spares: &[] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: false, bound: 344065 }], row: 2, spares: &[] },
-        ], fallback: 1 },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 56 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 344065 }, Condition { product: &[15, 8, 1], at_least: true, bound: 897 }], row: 4, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 48, most: 384 }, Range { feature: 3, least: 64, most: 768 }, Range { feature: 8, least: 32, most: 256 }, Range { feature: 15, least: 32, most: 256 }] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 56 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 344065 }, Condition { product: &[15, 8, 1], at_least: false, bound: 897 }], row: 3, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 128, most: 128 }, Range { feature: 3, least: 512, most: 512 }, Range { feature: 8, least: 28, most: 28 }, Range { feature: 15, least: 28, most: 28 }] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 56 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 344065 }], row: 5, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 96, most: 256 }, Range { feature: 3, least: 32, most: 48 }, Range { feature: 8, least: 256, most: 256 }, Range { feature: 15, least: 256, most: 256 }] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: false, bound: 344065 }], row: 2, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 464 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 112 }, Range { feature: 15, least: 1, most: 112 }] },
+        ], fallback: 1, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 464 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "nvidia-hopper", given: ["f16", "buf", "f32"], packs: &[
         Pack { when: &[Condition { product: &[2], at_least: true, bound: 108 }, Condition { product: &[2, 3], at_least: true, bound: 10034 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }], row: 17, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 496 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 16, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 496 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 14, spares: &[] },
-        ], fallback: 15 },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }], row: 17, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 128, most: 768 }, Range { feature: 3, least: 64, most: 768 }, Range { feature: 8, least: 24, most: 128 }, Range { feature: 15, least: 24, most: 128 }] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 496 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 16, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 160, most: 2048 }, Range { feature: 3, least: 512, most: 1536 }, Range { feature: 8, least: 7, most: 14 }, Range { feature: 15, least: 7, most: 14 }] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 496 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 14, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 120, most: 1536 }, Range { feature: 3, least: 32, most: 480 }, Range { feature: 8, least: 1, most: 24 }, Range { feature: 15, least: 1, most: 24 }] },
+        ], fallback: 15, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 120, most: 2048 }, Range { feature: 3, least: 32, most: 1536 }, Range { feature: 8, least: 1, most: 128 }, Range { feature: 15, least: 1, most: 128 }] },
         Pack { when: &[Condition { product: &[2], at_least: true, bound: 108 }, Condition { product: &[2, 3], at_least: false, bound: 10034 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 14337 }], row: 13, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 14337 }], row: 11, spares: &[] },
-        ], fallback: 11 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 14337 }], row: 13, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 256, most: 256 }, Range { feature: 3, least: 32, most: 32 }, Range { feature: 8, least: 256, most: 256 }, Range { feature: 15, least: 256, most: 256 }] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 14337 }], row: 11, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 144, most: 256 }, Range { feature: 3, least: 16, most: 24 }, Range { feature: 8, least: 1, most: 56 }, Range { feature: 15, least: 1, most: 56 }] },
+        ], fallback: 11, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 144, most: 256 }, Range { feature: 3, least: 16, most: 32 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
         Pack { when: &[Condition { product: &[2], at_least: false, bound: 108 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[2, 3], at_least: true, bound: 21284 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 184998 }], row: 12, spares: &[] },
-            Rule { when: &[Condition { product: &[2, 3], at_least: true, bound: 10862 }, Condition { product: &[2, 3], at_least: false, bound: 21284 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 184998 }], row: 13, spares: &[] },
-            Rule { when: &[Condition { product: &[2], at_least: true, bound: 79 }, Condition { product: &[2, 3], at_least: false, bound: 10862 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 184998 }], row: 11, spares: &[] },
-            Rule { when: &[Condition { product: &[2], at_least: false, bound: 79 }, Condition { product: &[2, 3], at_least: false, bound: 10862 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 184998 }], row: 12, spares: &[] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: false, bound: 184998 }], row: 11, spares: &[] },
-        ], fallback: 12 },
+            Rule { when: &[Condition { product: &[2, 3], at_least: true, bound: 21284 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 184998 }], row: 12, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 96, most: 96 }, Range { feature: 3, least: 256, most: 256 }, Range { feature: 8, least: 128, most: 128 }, Range { feature: 15, least: 128, most: 128 }] },
+            Rule { when: &[Condition { product: &[2, 3], at_least: true, bound: 10862 }, Condition { product: &[2, 3], at_least: false, bound: 21284 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 184998 }], row: 13, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 48, most: 96 }, Range { feature: 3, least: 192, most: 256 }, Range { feature: 8, least: 128, most: 256 }, Range { feature: 15, least: 128, most: 256 }] },
+            Rule { when: &[Condition { product: &[2], at_least: true, bound: 79 }, Condition { product: &[2, 3], at_least: false, bound: 10862 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 184998 }], row: 11, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 96, most: 96 }, Range { feature: 3, least: 48, most: 48 }, Range { feature: 8, least: 256, most: 256 }, Range { feature: 15, least: 256, most: 256 }] },
+            Rule { when: &[Condition { product: &[2], at_least: false, bound: 79 }, Condition { product: &[2, 3], at_least: false, bound: 10862 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 184998 }], row: 12, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 16, most: 64 }, Range { feature: 3, least: 16, most: 240 }, Range { feature: 8, least: 28, most: 256 }, Range { feature: 15, least: 28, most: 256 }] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: false, bound: 184998 }], row: 11, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 96 }, Range { feature: 3, least: 16, most: 768 }, Range { feature: 8, least: 1, most: 56 }, Range { feature: 15, least: 1, most: 56 }] },
+        ], fallback: 12, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 96 }, Range { feature: 3, least: 16, most: 768 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "nvidia-hopper", given: ["f16", "tex3d", "f16"], packs: &[
         Pack { when: &[], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 79 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }], row: 23, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 79 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }], row: 24, spares: &[] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 19, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }], row: 19, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1569 }], row: 20, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1569 }], row: 21, spares: &[] },
-        ], fallback: 19 },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 79 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }], row: 23, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 48, most: 768 }, Range { feature: 3, least: 96, most: 768 }, Range { feature: 8, least: 24, most: 256 }, Range { feature: 15, least: 24, most: 256 }] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 79 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }], row: 24, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 96, most: 256 }, Range { feature: 3, least: 32, most: 64 }, Range { feature: 8, least: 128, most: 256 }, Range { feature: 15, least: 128, most: 256 }] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 19, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 16, most: 256 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 12, most: 112 }, Range { feature: 15, least: 12, most: 112 }] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }], row: 19, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 32, most: 464 }, Range { feature: 3, least: 768, most: 1280 }, Range { feature: 8, least: 1, most: 7 }, Range { feature: 15, least: 1, most: 7 }] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1569 }], row: 20, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 96, most: 144 }, Range { feature: 3, least: 24, most: 24 }, Range { feature: 8, least: 56, most: 56 }, Range { feature: 15, least: 56, most: 56 }] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1569 }], row: 21, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 512 }, Range { feature: 8, least: 1, most: 28 }, Range { feature: 15, least: 1, most: 28 }] },
+        ], fallback: 19, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "nvidia-hopper", given: ["f16", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 1816187 }], row: 32, spares: &[] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 561855 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 1816187 }], row: 34, spares: &[33] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: true, bound: 289 }], row: 29, spares: &[] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: false, bound: 289 }], row: 31, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: true, bound: 99 }], row: 31, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 99 }], row: 29, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1569 }], row: 30, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1569 }], row: 28, spares: &[] },
-        ], fallback: 29 },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 1816187 }], row: 32, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 48, most: 256 }, Range { feature: 3, least: 32, most: 256 }, Range { feature: 8, least: 128, most: 256 }, Range { feature: 15, least: 128, most: 256 }] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 561855 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 1816187 }], row: 34, spares: &[33], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 192, most: 384 }, Range { feature: 3, least: 64, most: 768 }, Range { feature: 8, least: 32, most: 128 }, Range { feature: 15, least: 32, most: 128 }] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: true, bound: 289 }], row: 29, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 16, most: 768 }, Range { feature: 3, least: 16, most: 512 }, Range { feature: 8, least: 24, most: 112 }, Range { feature: 15, least: 24, most: 112 }] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 122906 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: false, bound: 289 }], row: 31, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 256, most: 256 }, Range { feature: 3, least: 1280, most: 1536 }, Range { feature: 8, least: 12, most: 12 }, Range { feature: 15, least: 12, most: 12 }] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: true, bound: 99 }], row: 31, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 1024, most: 1024 }, Range { feature: 3, least: 512, most: 512 }, Range { feature: 8, least: 14, most: 14 }, Range { feature: 15, least: 14, most: 14 }] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 99 }], row: 29, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 32, most: 2048 }, Range { feature: 3, least: 480, most: 1280 }, Range { feature: 8, least: 1, most: 7 }, Range { feature: 15, least: 1, most: 7 }] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1569 }], row: 30, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 96, most: 144 }, Range { feature: 3, least: 24, most: 24 }, Range { feature: 8, least: 56, most: 56 }, Range { feature: 15, least: 56, most: 56 }] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 430 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 122906 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1569 }], row: 28, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 1536 }, Range { feature: 3, least: 16, most: 384 }, Range { feature: 8, least: 1, most: 28 }, Range { feature: 15, least: 1, most: 28 }] },
+        ], fallback: 29, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
     ] },
     Section { class: "nvidia-hopper", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[Condition { product: &[3], at_least: true, bound: 26 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }, Condition { product: &[15, 8, 1], at_least: true, bound: 2049 }], row: 41, spares: &[] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }, Condition { product: &[15, 8, 1], at_least: false, bound: 2049 }], row: 42, spares: &[] },
-            Rule { when: &[Condition { product: &[2], at_least: true, bound: 51 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 165467 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 39, spares: &[] },
-            Rule { when: &[Condition { product: &[2], at_least: false, bound: 51 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 165467 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 38, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 38, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 30 }, Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 37, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 30 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 38, spares: &[] },
-        ], fallback: 39 },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }, Condition { product: &[15, 8, 1], at_least: true, bound: 2049 }], row: 41, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 48, most: 384 }, Range { feature: 3, least: 32, most: 384 }, Range { feature: 8, least: 64, most: 256 }, Range { feature: 15, least: 64, most: 256 }] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 255402 }, Condition { product: &[15, 8, 1], at_least: false, bound: 2049 }], row: 42, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 128, most: 768 }, Range { feature: 3, least: 384, most: 768 }, Range { feature: 8, least: 24, most: 32 }, Range { feature: 15, least: 24, most: 32 }] },
+            Rule { when: &[Condition { product: &[2], at_least: true, bound: 51 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 165467 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 39, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 256 }, Range { feature: 3, least: 64, most: 1536 }, Range { feature: 8, least: 12, most: 56 }, Range { feature: 15, least: 12, most: 56 }] },
+            Rule { when: &[Condition { product: &[2], at_least: false, bound: 51 }, Condition { product: &[3, 15, 8, 1], at_least: true, bound: 165467 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 255402 }], row: 38, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 24, most: 40 }, Range { feature: 3, least: 58, most: 240 }, Range { feature: 8, least: 28, most: 56 }, Range { feature: 15, least: 28, most: 56 }] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 38, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 32, most: 464 }, Range { feature: 3, least: 768, most: 1280 }, Range { feature: 8, least: 1, most: 7 }, Range { feature: 15, least: 1, most: 7 }] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 30 }, Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 37, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 16, most: 2048 }, Range { feature: 3, least: 32, most: 512 }, Range { feature: 8, least: 1, most: 28 }, Range { feature: 15, least: 1, most: 28 }] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 30 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 165467 }], row: 38, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 13 }, Range { feature: 3, least: 27, most: 27 }, Range { feature: 8, least: 8, most: 8 }, Range { feature: 15, least: 8, most: 8 }] },
+        ], fallback: 39, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 2048 }, Range { feature: 3, least: 27, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
         Pack { when: &[Condition { product: &[3], at_least: false, bound: 26 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[], row: 45, spares: &[] },
-        ], fallback: 44 },
+            Rule { when: &[], row: 45, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 16, most: 256 }, Range { feature: 3, least: 16, most: 24 }, Range { feature: 8, least: 1, most: 112 }, Range { feature: 15, least: 1, most: 112 }] },
+        ], fallback: 44, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 16, most: 256 }, Range { feature: 3, least: 16, most: 24 }, Range { feature: 8, least: 1, most: 112 }, Range { feature: 15, least: 1, most: 112 }] },
     ] },
     Section { class: "nvidia-hopper", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[Condition { product: &[2, 3], at_least: true, bound: 2576 }], values: &[("weights", "buf")], rules: &[
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 1284239 }], row: 52, spares: &[] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 561855 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 1284239 }], row: 51, spares: &[] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 194331 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1793 }], row: 50, spares: &[] },
-            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 194331 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1793 }], row: 49, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 194331 }, Condition { product: &[15, 8, 1], at_least: true, bound: 85 }], row: 49, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 194331 }, Condition { product: &[15, 8, 1], at_least: false, bound: 85 }], row: 48, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 194331 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1569 }], row: 48, spares: &[] },
-            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 194331 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1569 }], row: 47, spares: &[] },
-        ], fallback: 50 },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 1284239 }], row: 52, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 48, most: 256 }, Range { feature: 3, least: 32, most: 384 }, Range { feature: 8, least: 64, most: 256 }, Range { feature: 15, least: 64, most: 256 }] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 561855 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 1284239 }], row: 51, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 256, most: 384 }, Range { feature: 3, least: 64, most: 768 }, Range { feature: 8, least: 32, most: 128 }, Range { feature: 15, least: 32, most: 128 }] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 194331 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1793 }], row: 50, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 64 }, Range { feature: 3, least: 64, most: 64 }, Range { feature: 8, least: 56, most: 56 }, Range { feature: 15, least: 56, most: 56 }] },
+            Rule { when: &[Condition { product: &[3, 15, 8, 1], at_least: true, bound: 194331 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 561855 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1793 }], row: 49, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 128, most: 768 }, Range { feature: 3, least: 384, most: 1536 }, Range { feature: 8, least: 12, most: 32 }, Range { feature: 15, least: 12, most: 32 }] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 194331 }, Condition { product: &[15, 8, 1], at_least: true, bound: 85 }], row: 49, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 256, most: 256 }, Range { feature: 3, least: 1280, most: 1280 }, Range { feature: 8, least: 12, most: 12 }, Range { feature: 15, least: 12, most: 12 }] },
+            Rule { when: &[Condition { product: &[3], at_least: true, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 194331 }, Condition { product: &[15, 8, 1], at_least: false, bound: 85 }], row: 48, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 32, most: 464 }, Range { feature: 3, least: 768, most: 1280 }, Range { feature: 8, least: 1, most: 7 }, Range { feature: 15, least: 1, most: 7 }] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 194331 }, Condition { product: &[15, 8, 1], at_least: true, bound: 1569 }], row: 48, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 144, most: 144 }, Range { feature: 3, least: 24, most: 24 }, Range { feature: 8, least: 56, most: 56 }, Range { feature: 15, least: 56, most: 56 }] },
+            Rule { when: &[Condition { product: &[3], at_least: false, bound: 628 }, Condition { product: &[3, 15, 8, 1], at_least: false, bound: 194331 }, Condition { product: &[15, 8, 1], at_least: false, bound: 1569 }], row: 47, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 32, most: 2048 }, Range { feature: 3, least: 16, most: 512 }, Range { feature: 8, least: 1, most: 28 }, Range { feature: 15, least: 1, most: 28 }] },
+        ], fallback: 50, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 32, most: 2048 }, Range { feature: 3, least: 16, most: 1536 }, Range { feature: 8, least: 1, most: 256 }, Range { feature: 15, least: 1, most: 256 }] },
         Pack { when: &[Condition { product: &[2, 3], at_least: false, bound: 2576 }], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[], row: 54, spares: &[] },
-        ], fallback: 55 },
+            Rule { when: &[], row: 54, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 96 }, Range { feature: 3, least: 16, most: 58 }, Range { feature: 8, least: 1, most: 112 }, Range { feature: 15, least: 1, most: 112 }] },
+        ], fallback: 55, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 96 }, Range { feature: 3, least: 16, most: 58 }, Range { feature: 8, least: 1, most: 112 }, Range { feature: 15, least: 1, most: 112 }] },
     ] },
     Section { class: "swiftshader", given: ["f32", "buf", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 46, spares: &[43] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 43, spares: &[] },
-        ], fallback: 44 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 46, spares: &[43], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 48 }, Range { feature: 3, least: 27, most: 96 }, Range { feature: 8, least: 8, most: 16 }, Range { feature: 15, least: 8, most: 16 }] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 43, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 256, most: 256 }, Range { feature: 3, least: 16, most: 16 }, Range { feature: 8, least: 1, most: 1 }, Range { feature: 15, least: 1, most: 1 }] },
+        ], fallback: 44, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 256 }, Range { feature: 3, least: 16, most: 96 }, Range { feature: 8, least: 1, most: 16 }, Range { feature: 15, least: 1, most: 16 }] },
     ] },
     Section { class: "swiftshader", given: ["f32", "tex3d", "f32"], packs: &[
         Pack { when: &[], values: &[("weights", "tex2d")], rules: &[
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 56, spares: &[] },
-            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 53, spares: &[] },
-        ], fallback: 55 },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: true, bound: 9 }], row: 56, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 48 }, Range { feature: 3, least: 27, most: 96 }, Range { feature: 8, least: 8, most: 16 }, Range { feature: 15, least: 8, most: 16 }] },
+            Rule { when: &[Condition { product: &[15, 8, 1], at_least: false, bound: 9 }], row: 53, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 256, most: 256 }, Range { feature: 3, least: 16, most: 16 }, Range { feature: 8, least: 1, most: 1 }, Range { feature: 15, least: 1, most: 1 }] },
+        ], fallback: 55, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 256 }, Range { feature: 3, least: 16, most: 96 }, Range { feature: 8, least: 1, most: 16 }, Range { feature: 15, least: 1, most: 16 }] },
     ] },
 ];
 

@@ -101,6 +101,8 @@ struct Pick {
   const Row* row;
   std::array<std::uint32_t, 3> local;
   std::array<std::uint32_t, 3> groups;
+  // Whether each feature lies within the sizes that the row was verified and timed on; else this is an extrapolation.
+  bool is_measured;
 };
 
 namespace detail {
@@ -111,10 +113,18 @@ struct Condition {
   std::uint64_t bound;
 };
 
+// The smallest and the largest value of a feature over the cases of a row's evidence.
+struct Range {
+  std::size_t feature;
+  std::int64_t least;
+  std::int64_t most;
+};
+
 struct Rule {
   List<Condition> when;
   std::size_t row;
   List<std::size_t> spares;
+  List<Range> measured;
 };
 
 struct Pack {
@@ -122,6 +132,7 @@ struct Pack {
   List<AxisValue> values;
   List<Rule> rules;
   std::size_t fallback;
+  List<Range> fallback_measured;
 };
 
 struct Section {
@@ -148,82 +159,85 @@ inline constexpr Term a4[] = {{{a3, 2}, 1u}};
 inline constexpr std::size_t a5[] = {1};
 inline constexpr Term a6[] = {{{a5, 1}, 1u}};
 inline constexpr std::string_view a7[] = {"storageBuffer16BitAccess"};
-inline constexpr Pack a8[] = {{{}, {}, {}, 1}};
-inline constexpr Pack a9[] = {{{}, {}, {}, 2}};
-inline constexpr std::size_t a10[] = {6, 5, 1};
-inline constexpr Condition a11[] = {{{a10, 3}, true, 158u}};
-inline constexpr Condition a12[] = {{{a10, 3}, false, 158u}};
-inline constexpr Rule a13[] = {{{a11, 1}, 0, {}}, {{a12, 1}, 1, {}}};
-inline constexpr Pack a14[] = {{{}, {}, {a13, 2}, 1}};
-inline constexpr Rule a15[] = {{{}, 2, {}}};
-inline constexpr Pack a16[] = {{{}, {}, {a15, 1}, 2}};
-inline constexpr std::uint32_t a17[] = {4203};
-inline constexpr std::uint32_t a18[] = {26};
-inline constexpr std::string_view a19[] = {"m1"};
-inline constexpr std::string_view a20[] = {"m2"};
-inline constexpr std::string_view a21[] = {"m3"};
-inline constexpr std::string_view a22[] = {"m4"};
-inline constexpr std::string_view a23[] = {"m5"};
-inline constexpr std::string_view a24[] = {"a1#", "a2#"};
-inline constexpr std::uint32_t a25[] = {65541};
-inline constexpr std::uint32_t a26[] = {13};
-inline constexpr std::uint32_t a27[] = {6880};
-inline constexpr std::uint32_t a28[] = {10};
-inline constexpr std::uint32_t a29[] = {20803};
-inline constexpr std::string_view a30[] = {"adreno (tm) 702", "adreno(tm) 702"};
-inline constexpr std::string_view a31[] = {"adreno (tm) 5##", "adreno(tm) 5##"};
-inline constexpr std::string_view a32[] = {"adreno (tm) 6##", "adreno(tm) 6##"};
-inline constexpr std::string_view a33[] = {"adreno (tm) 7##", "adreno(tm) 7##"};
-inline constexpr std::string_view a34[] = {"adreno (tm) 8##", "adreno(tm) 8##"};
-inline constexpr std::string_view a35[] = {"adreno(tm) x1", "adreno (tm) x1", "x1-##"};
-inline constexpr std::string_view a36[] = {"adreno(tm) x2", "adreno (tm) x2", "x2-##"};
-inline constexpr std::uint32_t a37[] = {5045};
-inline constexpr std::string_view a38[] = {"mali-t###"};
-inline constexpr std::string_view a39[] = {"g71", "g72", "g76", "g31", "g51", "g52"};
-inline constexpr std::string_view a40[] = {"g57", "g68", "g77", "g78", "g310", "g510", "g610", "g710", "g615", "g715"};
-inline constexpr std::string_view a41[] = {"g620", "g720", "g625", "g725", "g925", "mali-g1"};
-inline constexpr std::uint32_t a42[] = {4112};
-inline constexpr std::string_view a43[] = {"rogue"};
-inline constexpr std::string_view a44[] = {"a-series", "axe", "axm", "axt"};
-inline constexpr std::string_view a45[] = {"b-series", "bxe", "bxm", "bxs", "bxt"};
-inline constexpr std::string_view a46[] = {"c-series", "cxt", "cxm"};
-inline constexpr std::string_view a47[] = {"d-series", "dxt", "dxd"};
-inline constexpr std::uint32_t a48[] = {4318};
-inline constexpr std::string_view a49[] = {"b100", "b200", "b300", "gb200", "gb300"};
-inline constexpr std::string_view a50[] = {"rtx 50##", "blackwell", "gb10"};
-inline constexpr std::string_view a51[] = {"h100", "h200", "h800", "h20", "gh200"};
-inline constexpr std::string_view a52[] = {"orin"};
-inline constexpr std::string_view a53[] = {"rtx 40##", "ada generation", "ada", "l4", "l40", "l20", "l2"};
-inline constexpr std::string_view a54[] = {"a100", "a800", "a30"};
-inline constexpr std::string_view a55[] = {"rtx 30##", "rtx a####", "rtx a###", "rtx 2050", "a10", "a10g", "a16", "a40", "a2"};
-inline constexpr std::string_view a56[] = {"rtx 20##", "gtx 16##", "mx4##", "mx5##", "t4", "t4g", "t4##", "t6##", "t1000", "t2000", "quadro rtx", "titan rtx"};
-inline constexpr std::string_view a57[] = {"v100", "gv100", "titan v", "xavier"};
-inline constexpr std::string_view a58[] = {"gtx 10##", "gt 10##", "mx1##", "mx2##", "mx3##", "p100", "p40", "p4", "quadro p####", "titan x", "titan xp"};
-inline constexpr std::string_view a59[] = {"gtx 9##", "gtx 7##", "quadro m####", "m40", "m60"};
-inline constexpr std::uint32_t a60[] = {4098};
-inline constexpr std::string_view a61[] = {"mi3##", "mi3##a", "mi3##x", "gfx94#"};
-inline constexpr std::string_view a62[] = {"mi2##", "gfx90a"};
-inline constexpr std::string_view a63[] = {"mi100", "arcturus", "gfx908"};
-inline constexpr std::string_view a64[] = {"rx 9###", "navi4#", "gfx120#", "r9###"};
-inline constexpr std::string_view a65[] = {"gfx115#", "8##m", "8###s", "strix"};
-inline constexpr std::string_view a66[] = {"rx 7###", "navi3#", "gfx110#", "phoenix", "7##m", "w7###"};
-inline constexpr std::string_view a67[] = {"rx 6###", "navi2#", "gfx103#", "rembrandt", "vangogh", "raphael", "6##m", "w6###"};
-inline constexpr std::string_view a68[] = {"rx 5###", "navi1#", "gfx101#", "w5###"};
-inline constexpr std::string_view a69[] = {"vega", "vega##", "polaris##", "renoir", "raven", "raven2", "rx 4##", "rx 5##"};
-inline constexpr std::uint32_t a70[] = {3};
-inline constexpr std::uint32_t a71[] = {5197};
-inline constexpr std::string_view a72[] = {"xclipse 9##"};
-inline constexpr std::string_view a73[] = {"xclipse 5##"};
-inline constexpr std::uint32_t a74[] = {32902};
-inline constexpr std::string_view a75[] = {"arc(tm) b###", "arc b###", "bmg", "lnl", "lunar lake", "arc(tm) 1##v"};
-inline constexpr std::string_view a76[] = {"arc(tm) a###", "arc a###", "dg2"};
-inline constexpr std::string_view a77[] = {"mtl", "arl", "arc(tm) graphics", "meteor lake"};
-inline constexpr std::string_view a78[] = {"tgl", "iris(r) xe", "dg1", "adl", "rpl", "uhd graphics 7##"};
-inline constexpr std::string_view a79[] = {"icl", "jsl", "ehl"};
-inline constexpr std::string_view a80[] = {"skl", "kbl", "cfl", "cml", "glk", "apl", "bxt", "hd graphics 5##", "hd graphics 6##", "iris plus"};
-inline constexpr std::uint32_t a81[] = {5348};
-inline constexpr std::string_view a82[] = {"v3d 4"};
-inline constexpr std::string_view a83[] = {"v3d 7"};
+inline constexpr Range a8[] = {{1, 1, 2}, {2, 13, 320}, {5, 9, 56}, {6, 7, 56}};
+inline constexpr Pack a9[] = {{{}, {}, {}, 1, {a8, 4}}};
+inline constexpr Pack a10[] = {{{}, {}, {}, 2, {a8, 4}}};
+inline constexpr std::size_t a11[] = {6, 5, 1};
+inline constexpr Condition a12[] = {{{a11, 3}, true, 158u}};
+inline constexpr Range a13[] = {{1, 1, 2}, {2, 64, 320}, {5, 14, 56}, {6, 14, 56}};
+inline constexpr Condition a14[] = {{{a11, 3}, false, 158u}};
+inline constexpr Range a15[] = {{1, 1, 1}, {2, 13, 13}, {5, 9, 9}, {6, 7, 7}};
+inline constexpr Rule a16[] = {{{a12, 1}, 0, {}, {a13, 4}}, {{a14, 1}, 1, {}, {a15, 4}}};
+inline constexpr Pack a17[] = {{{}, {}, {a16, 2}, 1, {a8, 4}}};
+inline constexpr Rule a18[] = {{{}, 2, {}, {a8, 4}}};
+inline constexpr Pack a19[] = {{{}, {}, {a18, 1}, 2, {a8, 4}}};
+inline constexpr std::uint32_t a20[] = {4203};
+inline constexpr std::uint32_t a21[] = {26};
+inline constexpr std::string_view a22[] = {"m1"};
+inline constexpr std::string_view a23[] = {"m2"};
+inline constexpr std::string_view a24[] = {"m3"};
+inline constexpr std::string_view a25[] = {"m4"};
+inline constexpr std::string_view a26[] = {"m5"};
+inline constexpr std::string_view a27[] = {"a1#", "a2#"};
+inline constexpr std::uint32_t a28[] = {65541};
+inline constexpr std::uint32_t a29[] = {13};
+inline constexpr std::uint32_t a30[] = {6880};
+inline constexpr std::uint32_t a31[] = {10};
+inline constexpr std::uint32_t a32[] = {20803};
+inline constexpr std::string_view a33[] = {"adreno (tm) 702", "adreno(tm) 702"};
+inline constexpr std::string_view a34[] = {"adreno (tm) 5##", "adreno(tm) 5##"};
+inline constexpr std::string_view a35[] = {"adreno (tm) 6##", "adreno(tm) 6##"};
+inline constexpr std::string_view a36[] = {"adreno (tm) 7##", "adreno(tm) 7##"};
+inline constexpr std::string_view a37[] = {"adreno (tm) 8##", "adreno(tm) 8##"};
+inline constexpr std::string_view a38[] = {"adreno(tm) x1", "adreno (tm) x1", "x1-##"};
+inline constexpr std::string_view a39[] = {"adreno(tm) x2", "adreno (tm) x2", "x2-##"};
+inline constexpr std::uint32_t a40[] = {5045};
+inline constexpr std::string_view a41[] = {"mali-t###"};
+inline constexpr std::string_view a42[] = {"g71", "g72", "g76", "g31", "g51", "g52"};
+inline constexpr std::string_view a43[] = {"g57", "g68", "g77", "g78", "g310", "g510", "g610", "g710", "g615", "g715"};
+inline constexpr std::string_view a44[] = {"g620", "g720", "g625", "g725", "g925", "mali-g1"};
+inline constexpr std::uint32_t a45[] = {4112};
+inline constexpr std::string_view a46[] = {"rogue"};
+inline constexpr std::string_view a47[] = {"a-series", "axe", "axm", "axt"};
+inline constexpr std::string_view a48[] = {"b-series", "bxe", "bxm", "bxs", "bxt"};
+inline constexpr std::string_view a49[] = {"c-series", "cxt", "cxm"};
+inline constexpr std::string_view a50[] = {"d-series", "dxt", "dxd"};
+inline constexpr std::uint32_t a51[] = {4318};
+inline constexpr std::string_view a52[] = {"b100", "b200", "b300", "gb200", "gb300"};
+inline constexpr std::string_view a53[] = {"rtx 50##", "blackwell", "gb10"};
+inline constexpr std::string_view a54[] = {"h100", "h200", "h800", "h20", "gh200"};
+inline constexpr std::string_view a55[] = {"orin"};
+inline constexpr std::string_view a56[] = {"rtx 40##", "ada generation", "ada", "l4", "l40", "l20", "l2"};
+inline constexpr std::string_view a57[] = {"a100", "a800", "a30"};
+inline constexpr std::string_view a58[] = {"rtx 30##", "rtx a####", "rtx a###", "rtx 2050", "a10", "a10g", "a16", "a40", "a2"};
+inline constexpr std::string_view a59[] = {"rtx 20##", "gtx 16##", "mx4##", "mx5##", "t4", "t4g", "t4##", "t6##", "t1000", "t2000", "quadro rtx", "titan rtx"};
+inline constexpr std::string_view a60[] = {"v100", "gv100", "titan v", "xavier"};
+inline constexpr std::string_view a61[] = {"gtx 10##", "gt 10##", "mx1##", "mx2##", "mx3##", "p100", "p40", "p4", "quadro p####", "titan x", "titan xp"};
+inline constexpr std::string_view a62[] = {"gtx 9##", "gtx 7##", "quadro m####", "m40", "m60"};
+inline constexpr std::uint32_t a63[] = {4098};
+inline constexpr std::string_view a64[] = {"mi3##", "mi3##a", "mi3##x", "gfx94#"};
+inline constexpr std::string_view a65[] = {"mi2##", "gfx90a"};
+inline constexpr std::string_view a66[] = {"mi100", "arcturus", "gfx908"};
+inline constexpr std::string_view a67[] = {"rx 9###", "navi4#", "gfx120#", "r9###"};
+inline constexpr std::string_view a68[] = {"gfx115#", "8##m", "8###s", "strix"};
+inline constexpr std::string_view a69[] = {"rx 7###", "navi3#", "gfx110#", "phoenix", "7##m", "w7###"};
+inline constexpr std::string_view a70[] = {"rx 6###", "navi2#", "gfx103#", "rembrandt", "vangogh", "raphael", "6##m", "w6###"};
+inline constexpr std::string_view a71[] = {"rx 5###", "navi1#", "gfx101#", "w5###"};
+inline constexpr std::string_view a72[] = {"vega", "vega##", "polaris##", "renoir", "raven", "raven2", "rx 4##", "rx 5##"};
+inline constexpr std::uint32_t a73[] = {3};
+inline constexpr std::uint32_t a74[] = {5197};
+inline constexpr std::string_view a75[] = {"xclipse 9##"};
+inline constexpr std::string_view a76[] = {"xclipse 5##"};
+inline constexpr std::uint32_t a77[] = {32902};
+inline constexpr std::string_view a78[] = {"arc(tm) b###", "arc b###", "bmg", "lnl", "lunar lake", "arc(tm) 1##v"};
+inline constexpr std::string_view a79[] = {"arc(tm) a###", "arc a###", "dg2"};
+inline constexpr std::string_view a80[] = {"mtl", "arl", "arc(tm) graphics", "meteor lake"};
+inline constexpr std::string_view a81[] = {"tgl", "iris(r) xe", "dg1", "adl", "rpl", "uhd graphics 7##"};
+inline constexpr std::string_view a82[] = {"icl", "jsl", "ehl"};
+inline constexpr std::string_view a83[] = {"skl", "kbl", "cfl", "cml", "glk", "apl", "bxt", "hd graphics 5##", "hd graphics 6##", "iris plus"};
+inline constexpr std::uint32_t a84[] = {5348};
+inline constexpr std::string_view a85[] = {"v3d 4"};
+inline constexpr std::string_view a86[] = {"v3d 7"};
 
 inline constexpr Row all_rows[] = {
     {"silu_f16_1", {a0, 1}, {16u, 4u, 1u}, true, {{List<Term>{a2, 1}, List<Term>{a4, 1}, List<Term>{a6, 1}}}, {a7, 1}, "f2b96cb9d5355e1e"},
@@ -233,82 +247,82 @@ inline constexpr Row all_rows[] = {
 inline constexpr List<Row> rows{all_rows, 3};
 
 inline constexpr Section all_sections[] = {
-    {"any", {{"f16"}}, {a8, 1}},
-    {"any", {{"f32"}}, {a9, 1}},
-    {"nvidia", {{"f16"}}, {a8, 1}},
-    {"nvidia", {{"f32"}}, {a9, 1}},
-    {"nvidia-hopper", {{"f16"}}, {a14, 1}},
-    {"nvidia-hopper", {{"f32"}}, {a16, 1}},
+    {"any", {{"f16"}}, {a9, 1}},
+    {"any", {{"f32"}}, {a10, 1}},
+    {"nvidia", {{"f16"}}, {a9, 1}},
+    {"nvidia", {{"f32"}}, {a10, 1}},
+    {"nvidia-hopper", {{"f16"}}, {a17, 1}},
+    {"nvidia-hopper", {{"f32"}}, {a19, 1}},
 };
 inline constexpr List<Section> sections{all_sections, 6};
 
 inline constexpr DeviceRule all_device_rules[] = {
-    {"apple-m1", "apple", {a17, 1}, {a18, 1}, {}, {a19, 1}, 0u},
-    {"apple-m2", "apple", {a17, 1}, {a18, 1}, {}, {a20, 1}, 0u},
-    {"apple-m3", "apple", {a17, 1}, {a18, 1}, {}, {a21, 1}, 0u},
-    {"apple-m4", "apple", {a17, 1}, {a18, 1}, {}, {a22, 1}, 0u},
-    {"apple-m5", "apple", {a17, 1}, {a18, 1}, {}, {a23, 1}, 0u},
-    {"apple-mobile", "apple", {a17, 1}, {a18, 1}, {}, {a24, 2}, 0u},
-    {"apple", "apple", {a17, 1}, {a18, 1}, {}, {}, 0u},
-    {"lavapipe", "mesa", {a25, 1}, {}, {a26, 1}, {}, 0u},
-    {"mesa", "mesa", {a25, 1}, {}, {}, {}, 0u},
-    {"swiftshader", "google", {a27, 1}, {}, {a28, 1}, {}, 0u},
-    {"google", "google", {a27, 1}, {}, {}, {}, 0u},
-    {"adreno-702", "qualcomm", {a29, 1}, {}, {}, {a30, 2}, 0u},
-    {"adreno-5xx", "qualcomm", {a29, 1}, {}, {}, {a31, 2}, 0u},
-    {"adreno-6xx", "qualcomm", {a29, 1}, {}, {}, {a32, 2}, 0u},
-    {"adreno-7xx", "qualcomm", {a29, 1}, {}, {}, {a33, 2}, 0u},
-    {"adreno-8xx", "qualcomm", {a29, 1}, {}, {}, {a34, 2}, 0u},
-    {"adreno-x1", "qualcomm", {a29, 1}, {}, {}, {a35, 3}, 0u},
-    {"adreno-x2", "qualcomm", {a29, 1}, {}, {}, {a36, 3}, 0u},
-    {"qualcomm", "qualcomm", {a29, 1}, {}, {}, {}, 0u},
-    {"mali-midgard", "arm", {a37, 1}, {}, {}, {a38, 1}, 0u},
-    {"mali-bifrost", "arm", {a37, 1}, {}, {}, {a39, 6}, 0u},
-    {"mali-valhall", "arm", {a37, 1}, {}, {}, {a40, 10}, 0u},
-    {"mali-5th-gen", "arm", {a37, 1}, {}, {}, {a41, 6}, 0u},
-    {"arm", "arm", {a37, 1}, {}, {}, {}, 0u},
-    {"powervr-rogue", "imagination", {a42, 1}, {}, {}, {a43, 1}, 0u},
-    {"powervr-a", "imagination", {a42, 1}, {}, {}, {a44, 4}, 0u},
-    {"powervr-b", "imagination", {a42, 1}, {}, {}, {a45, 5}, 0u},
-    {"powervr-c", "imagination", {a42, 1}, {}, {}, {a46, 3}, 0u},
-    {"powervr-d", "imagination", {a42, 1}, {}, {}, {a47, 3}, 0u},
-    {"imagination", "imagination", {a42, 1}, {}, {}, {}, 0u},
-    {"nvidia-blackwell-dc", "nvidia", {a48, 1}, {}, {}, {a49, 5}, 0u},
-    {"nvidia-blackwell", "nvidia", {a48, 1}, {}, {}, {a50, 3}, 0u},
-    {"nvidia-hopper", "nvidia", {a48, 1}, {}, {}, {a51, 5}, 0u},
-    {"nvidia-orin", "nvidia", {a48, 1}, {}, {}, {a52, 1}, 0u},
-    {"nvidia-ada", "nvidia", {a48, 1}, {}, {}, {a53, 7}, 0u},
-    {"nvidia-ampere-dc", "nvidia", {a48, 1}, {}, {}, {a54, 3}, 0u},
-    {"nvidia-ampere", "nvidia", {a48, 1}, {}, {}, {a55, 9}, 0u},
-    {"nvidia-turing", "nvidia", {a48, 1}, {}, {}, {a56, 12}, 0u},
-    {"nvidia-volta", "nvidia", {a48, 1}, {}, {}, {a57, 4}, 0u},
-    {"nvidia-pascal", "nvidia", {a48, 1}, {}, {}, {a58, 11}, 0u},
-    {"nvidia-maxwell", "nvidia", {a48, 1}, {}, {}, {a59, 5}, 0u},
-    {"nvidia", "nvidia", {a48, 1}, {}, {}, {}, 0u},
-    {"amd-cdna3", "amd", {a60, 1}, {}, {}, {a61, 4}, 0u},
-    {"amd-cdna2", "amd", {a60, 1}, {}, {}, {a62, 2}, 0u},
-    {"amd-cdna1", "amd", {a60, 1}, {}, {}, {a63, 3}, 0u},
-    {"amd-rdna4", "amd", {a60, 1}, {}, {}, {a64, 4}, 0u},
-    {"amd-rdna3.5", "amd", {a60, 1}, {}, {}, {a65, 4}, 0u},
-    {"amd-rdna3", "amd", {a60, 1}, {}, {}, {a66, 6}, 0u},
-    {"amd-rdna2", "amd", {a60, 1}, {}, {}, {a67, 8}, 0u},
-    {"amd-rdna1", "amd", {a60, 1}, {}, {}, {a68, 4}, 0u},
-    {"amd-gcn", "amd", {a60, 1}, {}, {}, {a69, 8}, 0u},
-    {"amd-gcn-unnamed", "amd", {a60, 1}, {}, {a70, 1}, {}, 64u},
-    {"amd", "amd", {a60, 1}, {}, {}, {}, 0u},
-    {"xclipse-9xx", "samsung", {a71, 1}, {}, {}, {a72, 1}, 0u},
-    {"xclipse-5xx", "samsung", {a71, 1}, {}, {}, {a73, 1}, 0u},
-    {"samsung", "samsung", {a71, 1}, {}, {}, {}, 0u},
-    {"intel-xe2", "intel", {a74, 1}, {}, {}, {a75, 6}, 0u},
-    {"intel-alchemist", "intel", {a74, 1}, {}, {}, {a76, 3}, 0u},
-    {"intel-xe-lpg", "intel", {a74, 1}, {}, {}, {a77, 4}, 0u},
-    {"intel-xe-lp", "intel", {a74, 1}, {}, {}, {a78, 6}, 0u},
-    {"intel-gen11", "intel", {a74, 1}, {}, {}, {a79, 3}, 0u},
-    {"intel-gen9", "intel", {a74, 1}, {}, {}, {a80, 10}, 0u},
-    {"intel", "intel", {a74, 1}, {}, {}, {}, 0u},
-    {"v3d-4", "broadcom", {a81, 1}, {}, {}, {a82, 1}, 0u},
-    {"v3d-7", "broadcom", {a81, 1}, {}, {}, {a83, 1}, 0u},
-    {"broadcom", "broadcom", {a81, 1}, {}, {}, {}, 0u},
+    {"apple-m1", "apple", {a20, 1}, {a21, 1}, {}, {a22, 1}, 0u},
+    {"apple-m2", "apple", {a20, 1}, {a21, 1}, {}, {a23, 1}, 0u},
+    {"apple-m3", "apple", {a20, 1}, {a21, 1}, {}, {a24, 1}, 0u},
+    {"apple-m4", "apple", {a20, 1}, {a21, 1}, {}, {a25, 1}, 0u},
+    {"apple-m5", "apple", {a20, 1}, {a21, 1}, {}, {a26, 1}, 0u},
+    {"apple-mobile", "apple", {a20, 1}, {a21, 1}, {}, {a27, 2}, 0u},
+    {"apple", "apple", {a20, 1}, {a21, 1}, {}, {}, 0u},
+    {"lavapipe", "mesa", {a28, 1}, {}, {a29, 1}, {}, 0u},
+    {"mesa", "mesa", {a28, 1}, {}, {}, {}, 0u},
+    {"swiftshader", "google", {a30, 1}, {}, {a31, 1}, {}, 0u},
+    {"google", "google", {a30, 1}, {}, {}, {}, 0u},
+    {"adreno-702", "qualcomm", {a32, 1}, {}, {}, {a33, 2}, 0u},
+    {"adreno-5xx", "qualcomm", {a32, 1}, {}, {}, {a34, 2}, 0u},
+    {"adreno-6xx", "qualcomm", {a32, 1}, {}, {}, {a35, 2}, 0u},
+    {"adreno-7xx", "qualcomm", {a32, 1}, {}, {}, {a36, 2}, 0u},
+    {"adreno-8xx", "qualcomm", {a32, 1}, {}, {}, {a37, 2}, 0u},
+    {"adreno-x1", "qualcomm", {a32, 1}, {}, {}, {a38, 3}, 0u},
+    {"adreno-x2", "qualcomm", {a32, 1}, {}, {}, {a39, 3}, 0u},
+    {"qualcomm", "qualcomm", {a32, 1}, {}, {}, {}, 0u},
+    {"mali-midgard", "arm", {a40, 1}, {}, {}, {a41, 1}, 0u},
+    {"mali-bifrost", "arm", {a40, 1}, {}, {}, {a42, 6}, 0u},
+    {"mali-valhall", "arm", {a40, 1}, {}, {}, {a43, 10}, 0u},
+    {"mali-5th-gen", "arm", {a40, 1}, {}, {}, {a44, 6}, 0u},
+    {"arm", "arm", {a40, 1}, {}, {}, {}, 0u},
+    {"powervr-rogue", "imagination", {a45, 1}, {}, {}, {a46, 1}, 0u},
+    {"powervr-a", "imagination", {a45, 1}, {}, {}, {a47, 4}, 0u},
+    {"powervr-b", "imagination", {a45, 1}, {}, {}, {a48, 5}, 0u},
+    {"powervr-c", "imagination", {a45, 1}, {}, {}, {a49, 3}, 0u},
+    {"powervr-d", "imagination", {a45, 1}, {}, {}, {a50, 3}, 0u},
+    {"imagination", "imagination", {a45, 1}, {}, {}, {}, 0u},
+    {"nvidia-blackwell-dc", "nvidia", {a51, 1}, {}, {}, {a52, 5}, 0u},
+    {"nvidia-blackwell", "nvidia", {a51, 1}, {}, {}, {a53, 3}, 0u},
+    {"nvidia-hopper", "nvidia", {a51, 1}, {}, {}, {a54, 5}, 0u},
+    {"nvidia-orin", "nvidia", {a51, 1}, {}, {}, {a55, 1}, 0u},
+    {"nvidia-ada", "nvidia", {a51, 1}, {}, {}, {a56, 7}, 0u},
+    {"nvidia-ampere-dc", "nvidia", {a51, 1}, {}, {}, {a57, 3}, 0u},
+    {"nvidia-ampere", "nvidia", {a51, 1}, {}, {}, {a58, 9}, 0u},
+    {"nvidia-turing", "nvidia", {a51, 1}, {}, {}, {a59, 12}, 0u},
+    {"nvidia-volta", "nvidia", {a51, 1}, {}, {}, {a60, 4}, 0u},
+    {"nvidia-pascal", "nvidia", {a51, 1}, {}, {}, {a61, 11}, 0u},
+    {"nvidia-maxwell", "nvidia", {a51, 1}, {}, {}, {a62, 5}, 0u},
+    {"nvidia", "nvidia", {a51, 1}, {}, {}, {}, 0u},
+    {"amd-cdna3", "amd", {a63, 1}, {}, {}, {a64, 4}, 0u},
+    {"amd-cdna2", "amd", {a63, 1}, {}, {}, {a65, 2}, 0u},
+    {"amd-cdna1", "amd", {a63, 1}, {}, {}, {a66, 3}, 0u},
+    {"amd-rdna4", "amd", {a63, 1}, {}, {}, {a67, 4}, 0u},
+    {"amd-rdna3.5", "amd", {a63, 1}, {}, {}, {a68, 4}, 0u},
+    {"amd-rdna3", "amd", {a63, 1}, {}, {}, {a69, 6}, 0u},
+    {"amd-rdna2", "amd", {a63, 1}, {}, {}, {a70, 8}, 0u},
+    {"amd-rdna1", "amd", {a63, 1}, {}, {}, {a71, 4}, 0u},
+    {"amd-gcn", "amd", {a63, 1}, {}, {}, {a72, 8}, 0u},
+    {"amd-gcn-unnamed", "amd", {a63, 1}, {}, {a73, 1}, {}, 64u},
+    {"amd", "amd", {a63, 1}, {}, {}, {}, 0u},
+    {"xclipse-9xx", "samsung", {a74, 1}, {}, {}, {a75, 1}, 0u},
+    {"xclipse-5xx", "samsung", {a74, 1}, {}, {}, {a76, 1}, 0u},
+    {"samsung", "samsung", {a74, 1}, {}, {}, {}, 0u},
+    {"intel-xe2", "intel", {a77, 1}, {}, {}, {a78, 6}, 0u},
+    {"intel-alchemist", "intel", {a77, 1}, {}, {}, {a79, 3}, 0u},
+    {"intel-xe-lpg", "intel", {a77, 1}, {}, {}, {a80, 4}, 0u},
+    {"intel-xe-lp", "intel", {a77, 1}, {}, {}, {a81, 6}, 0u},
+    {"intel-gen11", "intel", {a77, 1}, {}, {}, {a82, 3}, 0u},
+    {"intel-gen9", "intel", {a77, 1}, {}, {}, {a83, 10}, 0u},
+    {"intel", "intel", {a77, 1}, {}, {}, {}, 0u},
+    {"v3d-4", "broadcom", {a84, 1}, {}, {}, {a85, 1}, 0u},
+    {"v3d-7", "broadcom", {a84, 1}, {}, {}, {a86, 1}, 0u},
+    {"broadcom", "broadcom", {a84, 1}, {}, {}, {}, 0u},
 };
 inline constexpr List<DeviceRule> device_rules{all_device_rules, 66};
 
@@ -379,6 +393,14 @@ constexpr bool holds(const List<Condition>& when, const Case& c) {
   return true;
 }
 
+constexpr bool lies_within(const List<Range>& ranges, const Case& c) {
+  for (const Range& range : ranges) {
+    const std::int64_t value = feature(c, range.feature);
+    if (value < range.least || value > range.most) return false;
+  }
+  return ranges.size != 0;
+}
+
 constexpr bool has_feature(const Device& device, std::string_view wanted) {
   for (std::size_t i = 0; i < device.n_features; ++i) {
     if (device.features[i] == wanted) return true;
@@ -399,9 +421,9 @@ constexpr bool can_run(const Row& row, const Device& device) {
   return true;
 }
 
-inline std::optional<Pick> dispatch(const Row& row, const Device& device, const Case& c) {
+inline std::optional<Pick> dispatch(const Row& row, const Device& device, const Case& c, bool is_measured) {
   if (!can_run(row, device)) return std::nullopt;
-  Pick pick{&row, row.local, {0, 0, 0}};
+  Pick pick{&row, row.local, {0, 0, 0}, is_measured};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     std::uint64_t grid = 1;
     for (const Term& term : row.grid[axis]) {
@@ -457,13 +479,14 @@ inline std::optional<Pick> select(const Device& device, const Given& given, cons
   const Row* all = detail::rows.begin();
   for (const detail::Rule& rule : found->rules) {
     if (!detail::holds(rule.when, c)) continue;
-    if (const auto pick = detail::dispatch(all[rule.row], device, c)) return pick;
+    const bool is_measured = detail::lies_within(rule.measured, c);
+    if (const auto pick = detail::dispatch(all[rule.row], device, c, is_measured)) return pick;
     for (const std::size_t spare : rule.spares) {
-      if (const auto pick = detail::dispatch(all[spare], device, c)) return pick;
+      if (const auto pick = detail::dispatch(all[spare], device, c, is_measured)) return pick;
     }
     break;
   }
-  return detail::dispatch(all[found->fallback], device, c);
+  return detail::dispatch(all[found->fallback], device, c, detail::lies_within(found->fallback_measured, c));
 }
 
 }  // namespace tilesmith::silu

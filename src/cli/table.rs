@@ -1,29 +1,25 @@
 //! The `table` command: results in, tables out, and a summary of what they pick and why.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+mod shaders;
+mod summary;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use comfy_table::{ContentArrangement, presets};
 use serde_json::json;
 
+use self::shaders::Shaders;
+use self::summary::{push, summary};
+
 use super::{Common, Failure, Format};
-use crate::codegen::Project;
 use crate::exit;
-use crate::hint;
-use crate::matrix::local_name;
 use crate::notice::notice;
-use crate::ops;
 use crate::results::{CHAINS, Facts};
-use crate::table::closure;
 use crate::table::device_class::DeviceClassError;
+use crate::table::evidence::superseded;
 use crate::table::load::{self, LoadError, SweepResults};
-use crate::table::schema::{Evidence, Regret, Section, TableRow};
 use crate::table::write::{self, WriteError};
 use crate::table::{DeviceClasses, Source, Table, learn};
-
-/// Gaps shown in the text; JSON lists all.
-const MAX_GAPS: usize = 12;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -82,21 +78,32 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     for kernel in kernels.into_iter().filter(|k| args.kernel.as_deref().is_none_or(|only| only == *k)) {
         made.push(make(kernel, &sweeps, &devices, &out, args.check)?);
     }
-    let unknown = if args.check { unknown_variants(common, &made)? } else { Vec::new() };
-    if let Some(first) = unknown.first() {
-        let n = unknown.len();
-        notice(format_args!(
-            "the tables name {n} variants that variants.yaml does not have, such as {first}; sweep again, or restore them"
-        ));
+    let shaders = match Shaders::of(&common.project, &made, &sweeps) {
+        Err(error) if !args.check => {
+            notice(format_args!("warning: whether the shaders are still what was measured is not known: {error}"));
+            None
+        }
+        other => other?,
+    };
+    for warning in shaders.iter().flat_map(Shaders::warnings) {
+        notice(format_args!("warning: {warning}"));
     }
     let text = match common.format {
-        Format::Json => json_text(&made),
-        Format::Text | Format::Md => made.iter().map(|m| summary(m, args.check)).collect(),
+        Format::Json => json_text(&made, shaders.as_ref()),
+        Format::Text | Format::Md => {
+            let mut text: String = made.iter().map(|m| summary(m, args.check)).collect();
+            if let Some(shaders) = shaders.as_ref().filter(|s| s.n_variants > 0 && (args.check || !s.untold.is_empty()))
+            {
+                push(&mut text, &shaders.reach());
+            }
+            text
+        }
     };
     super::print(&text)?;
+    let holds = shaders.as_ref().is_none_or(Shaders::hold) && made.iter().all(|m| m.files.is_empty());
     Ok(if made.iter().all(|m| m.table.classes.is_empty()) {
         exit::NOTHING_ADMITTED
-    } else if args.check && (!unknown.is_empty() || made.iter().any(|m| !m.files.is_empty())) {
+    } else if args.check && !holds {
         exit::FOUND
     } else {
         exit::OK
@@ -116,6 +123,12 @@ fn has_chains(folders: &[PathBuf]) -> bool {
 struct Made {
     table: Table,
     files: Vec<PathBuf>,
+    /// Where nothing was admitted: the files of an older table, which are left as they are.
+    unbacked: Vec<PathBuf>,
+    /// Results that an equal name hides, a sentence each.
+    left_out: Vec<String>,
+    /// In file order.
+    axes: Vec<String>,
 }
 
 fn make(
@@ -134,25 +147,16 @@ fn make(
     } else {
         write::save(&table, out).map_err(write_failure)?
     };
-    Ok(Made { table, files })
-}
-
-/// Variants that the tables name and the project's matrix does not have; none where the project has no matrix.
-fn unknown_variants(common: &Common, made: &[Made]) -> Result<Vec<String>, Failure> {
-    if !common.project.join("variants.yaml").exists() {
-        return Ok(Vec::new());
-    }
-    let project = Project::load(&common.project, ops::FEATURES)?;
-    let mut unknown = Vec::new();
-    for made in made {
-        let names = match project.kernel(&made.table.kernel) {
-            Ok(kernel) => project.expand(kernel)?.variants.into_iter().map(|v| v.name).collect(),
-            // The kernel is gone, and all of its variants with it.
-            Err(_) => BTreeSet::new(),
-        };
-        unknown.extend(closure::unknown(&made.table, &names));
-    }
-    Ok(unknown)
+    let unbacked = if table.classes.is_empty() { write::present(kernel, out) } else { Vec::new() };
+    let of_kernel = sweeps.iter().filter(|s| s.facts.kernel == kernel);
+    let axes = of_kernel.flat_map(|s| s.facts.variants.values()).next().map(|f| f.axes.clone()).unwrap_or_default();
+    Ok(Made {
+        left_out: superseded(kernel, &sources),
+        axes: axes.into_iter().map(|choice| choice.axis).collect(),
+        table,
+        files,
+        unbacked,
+    })
 }
 
 /// Writes a kernel's tables anew from a results folder, as the end of a sweep does; nothing if nothing can be emitted.
@@ -179,88 +183,15 @@ fn write_failure(error: WriteError) -> Failure {
     Failure::new(exit::SYSTEM, miette::miette!("{error}"))
 }
 
-fn json_text(made: &[Made]) -> String {
-    let tables: Vec<_> = made
-        .iter()
-        .map(
-            |m| json!({"table": m.table, "files": m.files.iter().map(|f| f.display().to_string()).collect::<Vec<_>>()}),
-        )
-        .collect();
-    format!("{:#}\n", json!({"tables": tables}))
-}
-
-fn summary(made: &Made, check: bool) -> String {
-    let table = &made.table;
-    let mut out = String::new();
-    for (class, sections) in &table.classes {
-        let _ = writeln!(out, "{}: {class}", table.kernel);
-        let mut grid = comfy_table::Table::new();
-        grid.load_preset(presets::UTF8_HORIZONTAL_ONLY)
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(80);
-        grid.set_header(["given, when", "pick, local size", "cases", "replays", "regret %, mean / worst"]);
-        for (given, section) in sections {
-            section_rows(given, section, &mut grid);
-        }
-        let _ = writeln!(out, "{grid}");
-    }
-    let denied: BTreeSet<(&str, &str)> =
-        sections(table).flat_map(|s| s.denied.iter().map(|d| (d.variant.as_str(), d.device.as_str()))).collect();
-    if !denied.is_empty() {
-        let _ = writeln!(
-            out,
-            "Denied after a rejection: {} variants and devices; the JSON gives each reason.",
-            denied.len()
-        );
-    }
-    for gap in table.gaps.iter().take(MAX_GAPS) {
-        let _ = writeln!(out, "Gap: {gap}");
-    }
-    if table.gaps.len() > MAX_GAPS {
-        let _ = writeln!(out, "... and {} more; `--format json` lists them.", table.gaps.len() - MAX_GAPS);
-    }
-    let files: Vec<String> = made.files.iter().map(|f| f.display().to_string()).collect();
-    let next = match (table.classes.is_empty(), check, files.is_empty()) {
-        (true, _, _) => {
-            "Nothing was admitted, so no table is written. Next: read the verdicts in the results' CSV.".to_owned()
-        }
-        (_, true, true) => "Up to date.".to_owned(),
-        (_, true, false) => format!("Not up to date: {}. Next: `{}`.", files.join(", "), hint::command("table")),
-        (_, false, _) => format!("Wrote {}.\nNext: compile one of them in.", files.join(", ")),
+fn json_text(made: &[Made], shaders: Option<&Shaders>) -> String {
+    let names = |files: &[PathBuf]| files.iter().map(|f| f.display().to_string()).collect::<Vec<_>>();
+    let of = |m: &Made| {
+        json!({
+            "table": m.table,
+            "files": names(&m.files),
+            "unbacked": names(&m.unbacked),
+            "left_out": m.left_out,
+        })
     };
-    let _ = writeln!(out, "{next}\n");
-    out
-}
-
-fn sections(table: &Table) -> impl Iterator<Item = &Section> {
-    table.classes.values().flat_map(BTreeMap::values)
-}
-
-fn section_rows(given: &str, section: &Section, grid: &mut comfy_table::Table) {
-    let leave_one_out = section.leave_one_out.map_or(String::new(), |r| format!("\nleave one out {}", percent(r)));
-    let whole = section.regret.map_or(String::new(), |r| percent(r) + &leave_one_out);
-    grid.add_row([given.to_owned(), String::new(), String::new(), String::new(), whole]);
-    for pack in &section.pack {
-        let packed = if pack.when.0.is_empty() { String::new() } else { format!("{}: ", pack.when) };
-        for rule in &pack.dispatch {
-            let when = if rule.when.0.is_empty() { "always".to_owned() } else { rule.when.to_string() };
-            grid.add_row(evidence_row(format!("  {packed}{when}"), &rule.row, &rule.evidence));
-        }
-        grid.add_row(evidence_row(format!("  {packed}else"), &pack.fallback.row, &pack.fallback.evidence));
-    }
-}
-
-fn evidence_row(when: String, row: &TableRow, evidence: &Evidence) -> [String; 5] {
-    let values: Vec<&str> = row.axes.values().map(String::as_str).collect();
-    [
-        when,
-        format!("{}, {}", values.join(" "), local_name(row.local)),
-        evidence.cases.to_string(),
-        evidence.replays.to_string(),
-        evidence.regret.map_or("not timed".to_owned(), percent),
-    ]
-}
-
-fn percent(regret: Regret) -> String {
-    format!("{:.1} / {:.1}", regret.geomean * 100.0, regret.worst * 100.0)
+    format!("{:#}\n", json!({"tables": made.iter().map(of).collect::<Vec<_>>(), "shaders": shaders}))
 }

@@ -59,7 +59,7 @@ impl Diff {
         notes.extend(join.notes());
         let hashes = verdicts::hash_changes(&join);
         let verdict_changes = verdicts::verdict_changes(&join);
-        let picks = picks::pick_pairs(&join, threshold);
+        let picks = picks::pick_pairs(&join, a, b, threshold);
         let mut diff = Self {
             schema: DIFF_SCHEMA,
             a: Side::of(a, b),

@@ -6,7 +6,7 @@ use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
 use super::join::{Join, Key, key};
-use crate::results::{Row, best};
+use crate::results::{ResultSet, Row, Timing, best_by};
 use crate::stats::{Comparison, Judgement, geometric_mean, judge};
 
 /// Time on B over time on A.
@@ -117,19 +117,29 @@ type Class<'r> = (&'r str, &'r str, &'r str);
 struct Lookup<'r> {
     classes: IndexMap<Class<'r>, Vec<&'r Row>>,
     candidates: HashMap<Key<'r>, &'r Row>,
+    set: &'r ResultSet,
 }
 
 impl<'r> Lookup<'r> {
-    fn of(rows: &[&'r Row]) -> Self {
+    fn of(set: &'r ResultSet, rows: &[&'r Row]) -> Self {
         let mut classes: IndexMap<Class<'r>, Vec<&'r Row>> = IndexMap::new();
         for row in rows {
             classes.entry((&row.case, &row.kernel, &row.given)).or_default().push(row);
         }
-        Self { classes, candidates: rows.iter().map(|r| (key(r), *r)).collect() }
+        Self { classes, candidates: rows.iter().map(|r| (key(r), *r)).collect(), set }
     }
 
     fn pick(&self, class: &Class<'r>) -> Option<&'r Row> {
-        best(self.classes.get(class)?.iter().copied())
+        best_by(self.classes.get(class)?.iter().copied(), |row| self.timing(row))
+    }
+
+    fn timing(&self, row: &Row) -> Option<Timing> {
+        self.set.timing(row)
+    }
+
+    /// Whether both were timed by one sweep: a tie is said of those only.
+    fn one_sweep(&self, one: &Row, other: &Row) -> bool {
+        self.timing(one).zip(self.timing(other)).is_some_and(|(one, other)| one.sweep == other.sweep)
     }
 
     /// What the other side's `pick` costs here.
@@ -140,9 +150,10 @@ impl<'r> Lookup<'r> {
         }
         // A probe is compared with probes only where nothing was timed in blocks.
         let admitted = self.classes.get(class).into_iter().flatten().filter(|r| r.verdict.is_admitted());
-        let times = admitted.filter(|r| (r.rounds > 0) == (here.rounds > 0)).filter_map(|r| positive(r.time_ns?));
+        let times =
+            admitted.filter(|r| (r.rounds > 0) == (here.rounds > 0)).filter_map(|r| Some(self.timing(r)?.time_ns));
         let fastest_ns = times.min_by(f64::total_cmp);
-        match here.time_ns.and_then(positive).zip(fastest_ns) {
+        match self.timing(here).map(|t| t.time_ns).zip(fastest_ns) {
             Some((time_ns, fastest_ns)) if here.rounds > 0 || self.pick(class).is_some_and(|p| p.rounds == 0) => {
                 Cost::Regret(time_ns / fastest_ns - 1.0)
             }
@@ -152,8 +163,8 @@ impl<'r> Lookup<'r> {
 }
 
 /// The picks of every case and class that both sides have.
-pub fn pick_pairs(join: &Join<'_>, threshold: f64) -> Vec<PickPair> {
-    let (side_a, side_b) = (Lookup::of(&join.rows_a), Lookup::of(&join.rows_b));
+pub fn pick_pairs(join: &Join<'_>, a: &ResultSet, b: &ResultSet, threshold: f64) -> Vec<PickPair> {
+    let (side_a, side_b) = (Lookup::of(a, &join.rows_a), Lookup::of(b, &join.rows_b));
     let common = side_a.classes.keys().filter(|class| side_b.classes.contains_key(*class));
     let pairs = common.filter_map(|class| {
         let (row_a, row_b) = (side_a.pick(class), side_b.pick(class));
@@ -172,10 +183,10 @@ pub fn pick_pairs(join: &Join<'_>, threshold: f64) -> Vec<PickPair> {
             (None, _) => PickChange::Gained,
             (_, None) => PickChange::Lost,
             (Some(a), Some(b)) if key(a) == key(b) => PickChange::Kept,
-            (Some(a), Some(_)) => match (side_b.candidates.get(&key(a)), a_on_b) {
+            (Some(a), Some(b)) => match (side_b.candidates.get(&key(a)), a_on_b) {
                 (None, _) => PickChange::Absent,
                 (Some(_), Some(Cost::NotAdmitted)) => PickChange::Barred,
-                (Some(here), _) if here.tie => PickChange::Tie,
+                (Some(here), _) if here.tie && side_b.one_sweep(here, b) => PickChange::Tie,
                 (Some(_), Some(Cost::Regret(regret))) if regret <= threshold => PickChange::Tie,
                 _ => PickChange::Changed,
             },

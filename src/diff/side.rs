@@ -80,6 +80,17 @@ pub fn notes(a: &ResultSet, b: &ResultSet) -> Vec<String> {
             notes.push(format!("{name} mixes sweeps of different compilers: {}", compilers.join(" and ")));
         }
     }
+    for (name, yardsticks) in [("A", &a.yardsticks), ("B", &b.yardsticks)].into_iter().filter(|(_, y)| y.n_classes > 0)
+    {
+        let unrelated = match yardsticks.n_unrelated {
+            0 => String::new(),
+            n => format!("; {n} candidates that no common one relates to the rest count as not timed"),
+        };
+        notes.push(format!(
+            "{name} holds several sweeps of one case, {} times: there, times are compared by ratios to a candidate that the sweeps share{unrelated}",
+            yardsticks.n_classes
+        ));
+    }
     let (Some(pa), Some(pb)) = (a.provenance(), b.provenance()) else {
         return notes;
     };

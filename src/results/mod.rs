@@ -40,13 +40,14 @@ pub mod save;
 #[cfg(feature = "compile")]
 pub mod set;
 pub mod sheet;
+pub mod yardstick;
 
 #[cfg(feature = "compile")]
 pub use bugs::{Bug, Bugs, Fault};
 pub use device_folder::{device_folder, device_model, driver_version};
 pub use error::ResultsError;
 pub use facts::{Facts, ReferenceFact, VariantFacts};
-pub use picks::{best, picks};
+pub use picks::{best, best_by, picks};
 pub use provenance::{I1Agreement, Provenance, Reference, count_verdicts, i1_agreement, rfc3339};
 pub use readable::readable;
 pub use row::{CandidateKey, Row};
@@ -55,3 +56,4 @@ pub use save::{Repeat, Saved, Saver, is_sweep_name, part_name, remove};
 #[cfg(feature = "compile")]
 pub use set::{ResultSet, Source, each_row};
 pub use sheet::Header;
+pub use yardstick::{Timing, Yardsticks};

@@ -2,31 +2,35 @@
 
 use indexmap::IndexMap;
 
-use super::Row;
+use super::{Row, Timing};
 
-/// Whether a row may win: admitted, and timed. Nothing else ever is a pick, however fast.
-fn may_win(row: &Row) -> bool {
-    row.verdict.is_admitted() && row.time_ns.is_some_and(|t| t.is_finite() && t > 0.0)
-}
-
-/// The pick among rows of one case and given class: the fastest; of a tie the incumbent, else the reference.
+/// The pick among rows of one sweep, case and given class: the fastest; of a tie the incumbent, else the reference. Only what
+/// is admitted and timed, however fast anything else is.
 ///
 /// A first probe is no timing in blocks, so it counts only where no row has rounds.
 pub fn best<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Option<&'a Row> {
-    let able: Vec<&Row> = rows.into_iter().filter(|r| may_win(r)).collect();
-    let raced = able.iter().any(|r| r.rounds > 0);
-    let able: Vec<&Row> = able.into_iter().filter(|r| !raced || r.rounds > 0).collect();
-    for plain in ["incumbent", "reference"] {
-        if let Some(kept) = able.iter().find(|r| r.tie && r.stage == plain) {
-            return Some(kept);
-        }
-    }
+    best_by(rows, Timing::raw)
+}
+
+/// The pick by times that may come from several sweeps.
+pub fn best_by<'a>(
+    rows: impl IntoIterator<Item = &'a Row>,
+    timing: impl Fn(&Row) -> Option<Timing>,
+) -> Option<&'a Row> {
+    let admitted = rows.into_iter().filter(|r| r.verdict.is_admitted());
+    let able: Vec<(&Row, Timing)> = admitted.filter_map(|r| Some((r, timing(r)?))).collect();
+    let raced = able.iter().any(|(r, _)| r.rounds > 0);
     // Equal times must not depend on the order of rows: equal results give equal picks.
-    let by_time = |a: &&Row, b: &&Row| {
-        let time = |r: &Row| r.time_ns.unwrap_or(f64::INFINITY);
-        time(a).total_cmp(&time(b)).then_with(|| a.variant.cmp(&b.variant)).then_with(|| a.local.cmp(&b.local))
+    let by_time = |(a, a_timing): &(&Row, Timing), (b, b_timing): &(&Row, Timing)| {
+        let by_ns = a_timing.time_ns.total_cmp(&b_timing.time_ns);
+        by_ns.then_with(|| a.variant.cmp(&b.variant)).then_with(|| a.local.cmp(&b.local))
     };
-    able.into_iter().min_by(by_time)
+    let able: Vec<(&Row, Timing)> = able.into_iter().filter(|(r, _)| !raced || r.rounds > 0).collect();
+    let (fastest, of_fastest) = *able.iter().min_by(|a, b| by_time(a, b))?;
+    // A tie is one with the best of its own sweep.
+    let ties = |(r, own): &&(&Row, Timing), stage: &str| r.tie && r.stage == stage && own.sweep == of_fastest.sweep;
+    let plain = ["incumbent", "reference"].into_iter().find_map(|stage| able.iter().find(|r| ties(r, stage)));
+    Some(plain.map_or(fastest, |(kept, _)| *kept))
 }
 
 /// The pick of each (case, kernel, given class) that has one, in the order of the rows.

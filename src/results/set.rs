@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::save::{CSV, FULL, YAML, sheet_hash};
 use super::sheet::read_each;
-use super::{Provenance, ResultsError, Row};
+use super::{Provenance, ResultsError, Row, Timing, Yardsticks};
 use crate::verify::Status;
 
 /// One sweep that rows came from.
@@ -30,6 +30,8 @@ pub struct ResultSet {
     pub sources: Vec<Source>,
     /// One row per candidate and case.
     pub rows: Vec<Row>,
+    /// How times of several sweeps compare.
+    pub yardsticks: Yardsticks,
 }
 
 impl ResultSet {
@@ -46,16 +48,23 @@ impl ResultSet {
             }
             loaded.sort_by_key(|(source, _)| source.provenance.as_ref().map(|p| p.finished.clone()));
             let (sources, rows): (Vec<_>, Vec<_>) = loaded.into_iter().unzip();
-            return Ok(Self { path: path.to_path_buf(), sources, rows: merged(rows) });
+            let (rows, yardsticks) = merged(rows);
+            return Ok(Self { path: path.to_path_buf(), sources, rows, yardsticks });
         }
         let (folder, name) = sweep_of(path)?;
         let (source, rows) = load_sweep(folder, name)?;
-        Ok(Self { path: path.to_path_buf(), sources: vec![source], rows: merged(vec![rows]) })
+        let (rows, yardsticks) = merged(vec![rows]);
+        Ok(Self { path: path.to_path_buf(), sources: vec![source], rows, yardsticks })
     }
 
     /// The provenance of the newest sweep that has one.
     pub fn provenance(&self) -> Option<&Provenance> {
         self.sources.iter().rev().find_map(|s| s.provenance.as_ref())
+    }
+
+    /// The row's time, comparable with all others of its case and given class.
+    pub fn timing(&self, row: &Row) -> Option<Timing> {
+        self.yardsticks.timing(row)
     }
 
     pub fn is_complete(&self) -> bool {
@@ -173,8 +182,10 @@ fn check_sheets(provenance: &Provenance, path: impl Fn(&str) -> PathBuf) -> Resu
 }
 
 /// One row per candidate and case from sweeps in order of age; see [`ResultSet::load`].
-fn merged(sweeps: Vec<Vec<Row>>) -> Vec<Row> {
+fn merged(sweeps: Vec<Vec<Row>>) -> (Vec<Row>, Yardsticks) {
     let faulty = |row: &Row| matches!(row.verdict.status, Status::Rejected | Status::Unstable);
+    let n_sweeps = sweeps.len();
+    let sweep_of: Vec<usize> = sweeps.iter().enumerate().flat_map(|(at, rows)| vec![at; rows.len()]).collect();
     let mut rows: Vec<Row> = sweeps.into_iter().flatten().collect();
     let mut counts = vec![true; rows.len()];
     let mut place: HashMap<_, usize> = HashMap::new();
@@ -187,9 +198,15 @@ fn merged(sweeps: Vec<Vec<Row>>) -> Vec<Row> {
         }
         counts[if old_stays { at } else { old }] = false;
     }
+    let yardsticks = if n_sweeps > 1 {
+        let all: Vec<_> = rows.iter().zip(&sweep_of).zip(&counts).map(|((r, sweep), c)| (r, *sweep, *c)).collect();
+        Yardsticks::of(&all)
+    } else {
+        Yardsticks::default()
+    };
     let mut counts = counts.into_iter();
     rows.retain(|_| counts.next().unwrap_or(true));
-    rows
+    (rows, yardsticks)
 }
 
 #[cfg(test)]
@@ -204,7 +221,7 @@ mod tests {
         let fault = Row { verdict: Verdict::new(Status::Rejected, Kind::Race, "seen"), ..row("c", "v") };
         let unknown = Row { verdict: Verdict::new(Status::Untested, Kind::NotReached, ""), ..row("c", "v") };
         let good = Row { time_ns: Some(7.0), ..row("c", "v") };
-        let merge = |rows: &[&Row]| merged(rows.iter().map(|r| vec![(*r).clone()]).collect());
+        let merge = |rows: &[&Row]| merged(rows.iter().map(|r| vec![(*r).clone()]).collect()).0;
         assert_eq!(merge(&[&fault, &good]), std::slice::from_ref(&fault));
         assert_eq!(merge(&[&good, &fault]), std::slice::from_ref(&fault));
         assert_eq!(merge(&[&good, &unknown]), std::slice::from_ref(&good));

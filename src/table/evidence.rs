@@ -275,6 +275,27 @@ fn current_binaries<'a>(
     current
 }
 
+/// Sweeps of `kernel` with rows that count for nothing, since a newer sweep of the device has the variant as another binary.
+pub fn superseded(kernel: &str, sources: &[Source<'_>]) -> Vec<String> {
+    let members: Vec<usize> = (0..sources.len()).filter(|m| sources[*m].facts.kernel == kernel).collect();
+    let current = current_binaries(sources, &members);
+    let left_out = members.iter().filter_map(|member| {
+        let source = &sources[*member];
+        let is_older = |(variant, facts): &(&String, &VariantFacts)| {
+            let newest = current.get(&(source.base_device(), variant.as_str()));
+            newest.is_some_and(|(_, hash)| *hash != facts.spirv_hash)
+        };
+        let (n, n_variants) = (source.facts.variants.iter().filter(is_older).count(), source.facts.variants.len());
+        (n > 0).then(|| {
+            format!(
+                "{n} of {n_variants} variants of {}, which a newer sweep of the device has as other SPIR-V",
+                source.label()
+            )
+        })
+    });
+    left_out.collect()
+}
+
 fn describe(point: &Point, reason: Option<&Finding>) -> String {
     let detail = reason.map(|r| &*r.detail).filter(|d| !d.is_empty());
     let because = detail.map_or(String::new(), |d| format!(" ({d})"));

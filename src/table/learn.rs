@@ -10,10 +10,11 @@ use crate::matrix::{AxisChoice, Phase};
 use super::condition::When;
 use super::device_class::{ANY, DeviceClasses};
 use super::evidence::{Board, Candidate, MIN_REPLAYS, Source};
+use super::measured::MeasuredRange;
 use super::schema::{
     Evidence, Fallback, Pack, Regret, Rule, RunnerUp, Section, TABLE_SCHEMA, Table, TableRow, candidate_id,
 };
-use super::tree::{Bucket, PackPlan, Plan, WORST_REGRET, ranking};
+use super::tree::{Bucket, PackPlan, Plan, WORST_REGRET, kept_but_for_packing, ranking, rule_features};
 
 #[derive(Debug, thiserror::Error)]
 pub enum LearnError {
@@ -241,7 +242,11 @@ fn pack_rows(sources: &[Source<'_>], board: &Board<'_>, plan: &PackPlan, place: 
         dispatch.push(Rule {
             when: bucket.when.clone(),
             row: row(&board.candidates[pick], ids.collect()),
-            evidence: evidence(sources, board, pick, &bucket.points, &ranked),
+            evidence: Evidence {
+                kept_but_for_packing: kept_but_for_packing(board, pick, &bucket.points)
+                    .map(|i| candidate_id(board.candidates[i].variant, board.candidates[i].local)),
+                ..evidence(sources, board, pick, &bucket.points, &ranked)
+            },
         });
     }
     Pack {
@@ -333,8 +338,10 @@ fn evidence(sources: &[Source<'_>], board: &Board<'_>, pick: usize, points: &[us
         sweeps: of.iter().map(|s| sources[*s].label()).collect(),
         devices: of.iter().map(|s| sources[*s].with_driver()).collect::<BTreeSet<_>>().into_iter().collect(),
         cases: board.n_cases(points),
+        measured: MeasuredRange::of(&rule_features(), points.iter().map(|p| &board.points[*p].features)),
         replays: proofs().map(|p| p.replays).sum(),
         regret: if timed { regret(proofs().filter_map(|p| p.log_regret)) } else { None },
+        kept_but_for_packing: None,
         runner_up: next.and_then(|i| runner_up(&board.candidates[i], candidate, points)),
     }
 }

@@ -58,6 +58,8 @@ pub struct SweepResults {
     /// False when only the rows that a person reads were there.
     pub complete: bool,
     pub finished: String,
+    /// Of the project, as it was swept.
+    pub matrix_hash: String,
     pub identity: DeviceIdentity,
     pub driver: String,
     pub rows: Vec<Finding>,
@@ -161,6 +163,7 @@ fn sweep_results(folder: &Path, sweep: &str, path: &Path) -> Result<Option<Sweep
         sweep: sweep.to_owned(),
         complete: results.complete,
         finished: provenance.finished.clone(),
+        matrix_hash: provenance.matrix_hash.clone(),
         identity: DeviceIdentity {
             vendor_id: device.vendor_id,
             driver_id: device.driver_id,

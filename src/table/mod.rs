@@ -10,6 +10,7 @@ pub mod evidence;
 pub mod finding;
 pub mod learn;
 pub mod load;
+pub mod measured;
 pub mod query;
 pub mod schema;
 mod tree;

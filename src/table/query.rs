@@ -9,6 +9,8 @@
 //! 3. The first dispatch rule whose condition holds proposes its row, then the rows of its fallback order, then
 //!    the pack's fallback row. The first of them that the device can run, with its number of workgroups, is the answer.
 //! 4. Otherwise there is none: weights are packed by then, so no other section may answer.
+//! 5. An answer is measured where each feature lies within the range of its evidence: the rule's for its row and its fallback
+//!    order, the fallback's for the fallback row. This changes nothing about what is picked.
 
 use std::collections::BTreeMap;
 
@@ -52,6 +54,8 @@ pub struct Pick<'t> {
     /// After shrinking.
     pub local: [u32; 3],
     pub groups: [u32; 3],
+    /// Whether the case lies within the sizes that the row was verified and timed on; else it is an extrapolation.
+    pub is_measured: bool,
 }
 
 impl Table {
@@ -68,11 +72,13 @@ impl Table {
     pub fn select(&self, device: &Device, given: &BTreeMap<String, String>, case: &impl Features) -> Option<Pick<'_>> {
         let pack = self.usable_pack(device, given, case)?;
         let rule = pack.dispatch.iter().find(|r| r.when.holds(case));
-        let proposed = rule.map(|r| &r.row);
-        let spare = rule.into_iter().flat_map(|r| &r.row.fallback).filter_map(|id| pack.alternatives.get(id));
-        proposed.into_iter().chain(spare).chain([&pack.fallback.row]).find_map(|row| {
+        let of_rule = rule.into_iter().flat_map(|rule| {
+            let spare = rule.row.fallback.iter().filter_map(|id| pack.alternatives.get(id));
+            std::iter::once(&rule.row).chain(spare).map(|row| (row, &rule.evidence))
+        });
+        of_rule.chain([(&pack.fallback.row, &pack.fallback.evidence)]).find_map(|(row, evidence)| {
             let (local, groups) = dispatch(row, device, case)?;
-            Some(Pick { row, local, groups })
+            Some(Pick { row, local, groups, is_measured: evidence.measured.holds(case) })
         })
     }
 

@@ -10,6 +10,7 @@ use crate::verify::{Kind, Status};
 
 use super::condition::{Product, When};
 use super::device_class::DeviceRule;
+use super::measured::MeasuredRange;
 
 /// Raised whenever a key changes its meaning.
 pub const TABLE_SCHEMA: u32 = 1;
@@ -115,13 +116,20 @@ pub struct Evidence {
     /// With their drivers, sorted.
     pub devices: Vec<String>,
     pub cases: usize,
+    /// The sizes of those cases. A pick for a case outside is an extrapolation.
+    #[serde(default)]
+    pub measured: MeasuredRange,
     pub replays: u64,
     /// `None` where the row was not timed on all its cases.
     pub regret: Option<Regret>,
     pub runner_up: Option<RunnerUp>,
+    /// The incumbent or reference candidate that ties with the pick and would be kept, but wants its weights packed otherwise
+    /// than the table packs them for these channels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_but_for_packing: Option<String>,
 }
 
-/// Time of the pick over time of the best admitted candidate, minus 1.
+/// Time of the pick over time of the best admitted candidate, minus 1: a share, so 0.5 is half as long again, or 50 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Regret {
     pub geomean: f64,

@@ -13,6 +13,11 @@ const DISPATCH_PRODUCTS: [&[&str]; 5] =
 /// What weights may be packed by: no size is known then.
 const PACK_PRODUCTS: [&[&str]; 3] = [&["c_out"], &["c_in"], &["c_in", "c_out"]];
 
+/// The features that any rule may use.
+pub fn rule_features() -> Vec<&'static str> {
+    DISPATCH_PRODUCTS.iter().chain(&PACK_PRODUCTS).flat_map(|product| product.iter().copied()).collect()
+}
+
 /// Eight buckets at most: few rules, near the oracle.
 const MAX_DEPTH: u32 = 3;
 
@@ -110,7 +115,7 @@ impl Plan {
 struct Packing<'b> {
     board: &'b Board<'b>,
     values: BTreeSet<BTreeMap<String, String>>,
-    /// As the reference has them.
+    /// As most incumbents have them, else as the reference has them.
     home: Option<BTreeMap<String, String>>,
 }
 
@@ -123,7 +128,15 @@ struct Half {
 
 impl<'b> Packing<'b> {
     fn of(board: &'b Board<'b>) -> Self {
-        let home = board.candidates.iter().find(|c| c.reference).map(Candidate::pack);
+        let mut incumbents: BTreeMap<BTreeMap<String, String>, usize> = BTreeMap::new();
+        for candidate in &board.candidates {
+            let n = candidate.proofs.iter().filter(|p| p.incumbent).count();
+            if n > 0 {
+                *incumbents.entry(candidate.pack()).or_default() += n;
+            }
+        }
+        let kept = incumbents.into_iter().max_by_key(|(_, n)| *n).map(|(pack, _)| pack);
+        let home = kept.or_else(|| board.candidates.iter().find(|c| c.reference).map(Candidate::pack));
         Self { board, values: board.candidates.iter().map(Candidate::pack).collect(), home }
     }
 
@@ -131,7 +144,7 @@ impl<'b> Packing<'b> {
         self.values.iter().filter_map(|values| pack_plan(self.board, when, values, points)).collect()
     }
 
-    /// Within the tie, weights stay packed as the reference has them.
+    /// Within the tie, weights stay packed as they are at home.
     fn best(&self, plans: &[PackPlan], price: Price) -> Option<PackPlan> {
         let rank = |plan: &PackPlan| {
             let is_home = self.home.as_ref() == Some(&plan.values);
@@ -217,11 +230,25 @@ fn pick(board: &Board<'_>, ranked: &[usize], points: &[usize]) -> Option<usize> 
     let mean = |i: usize| mean_price(&board.candidates[i], points);
     let best = mean(*ranked.first()?)?;
     let tied = ranked.iter().copied().filter(|i| mean(*i).is_some_and(|m| m <= best + board.log_tie));
-    tied.min_by_key(|i| {
-        let candidate = &board.candidates[*i];
-        let n_incumbent = points.iter().filter(|p| candidate.proofs[**p].incumbent).count();
-        (std::cmp::Reverse(n_incumbent), !candidate.reference, candidate.registers.unwrap_or(u32::MAX))
-    })
+    tied.min_by_key(|i| (claim(board, *i, points), board.candidates[*i].registers.unwrap_or(u32::MAX)))
+}
+
+/// What is kept in a tie comes first.
+fn claim(board: &Board<'_>, i: usize, points: &[usize]) -> (std::cmp::Reverse<usize>, bool) {
+    let candidate = &board.candidates[i];
+    let n_incumbent = points.iter().filter(|p| candidate.proofs[**p].incumbent).count();
+    (std::cmp::Reverse(n_incumbent), !candidate.reference)
+}
+
+/// The candidate that a tie with `picked` would keep, were its weights packed in the same way.
+pub fn kept_but_for_packing(board: &Board<'_>, picked: usize, points: &[usize]) -> Option<usize> {
+    let mean = |i: usize| mean_price(&board.candidates[i], points);
+    let (most, own) = (mean(picked)? + board.log_tie, board.candidates[picked].pack());
+    let packed_otherwise = board.confirmed.iter().copied().filter(|i| !board.candidates[*i].is_packed(&own));
+    let tied =
+        packed_otherwise.filter(|i| board.candidates[*i].confirmed_on(points) && mean(*i).is_some_and(|m| m <= most));
+    tied.filter(|i| claim(board, *i, points) < claim(board, picked, points))
+        .min_by_key(|i| (claim(board, *i, points), *i))
 }
 
 /// The row that answers where no rule does: the reference; else the candidate with the least worst regret. Only

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use crate::matrix::{GridTerm, Shrink};
 use crate::table::condition::{Comparison, Product, When};
+use crate::table::measured::MeasuredRange;
 use crate::table::schema::{Section, Table, TableRow};
 
 use super::pool::{Pool, comment, identifier};
@@ -110,6 +111,12 @@ impl Arrays {
         self.list("Condition", &items)
     }
 
+    fn ranges(&mut self, pool: &Pool<'_>, measured: &MeasuredRange) -> String {
+        let range = |(at, [least, most]): (usize, [i64; 2])| format!("{{{at}, {least}, {most}}}");
+        let items: Vec<String> = pool.ranges(measured).into_iter().map(range).collect();
+        self.list("Range", &items)
+    }
+
     fn terms(&mut self, pool: &Pool<'_>, terms: &[GridTerm]) -> String {
         let term = |t: &GridTerm, arrays: &mut Arrays| {
             let of = arrays.numbers("std::size_t", &pool.features(&Product(t.of.clone())));
@@ -176,11 +183,13 @@ fn section_text(table: &Table, pool: &Pool<'_>, class: &str, section: &Section, 
         for rule in &pack.dispatch {
             let when = arrays.when(pool, &rule.when);
             let spares = arrays.numbers("std::size_t", &pool.spares(pack, rule));
-            rules.push(format!("{{{when}, {}, {spares}}}", pool.index(&rule.row)));
+            let measured = arrays.ranges(pool, &rule.evidence.measured);
+            rules.push(format!("{{{when}, {}, {spares}, {measured}}}", pool.index(&rule.row)));
         }
         let (when, values) = (arrays.when(pool, &pack.when), arrays.pairs(&pack.values));
         let rules = arrays.list("Rule", &rules);
-        packs.push(format!("{{{when}, {values}, {rules}, {}}}", pool.index(&pack.fallback.row)));
+        let measured = arrays.ranges(pool, &pack.fallback.evidence.measured);
+        packs.push(format!("{{{when}, {values}, {rules}, {}, {measured}}}", pool.index(&pack.fallback.row)));
     }
     let packs = arrays.list("Pack", &packs);
     let value = |axis: &String| literal(section.given.get(axis).map_or("", String::as_str));

@@ -1,6 +1,7 @@
 //! A table as files: JSON with all evidence, Rust and C++ with what a query needs. All are written beside and
 //! renamed, and equal tables give equal bytes.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::schema::Table;
@@ -16,7 +17,9 @@ pub use rust::rust;
 
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    #[error("cannot write {path}: {source}")]
+    #[error(
+        "cannot write {path}: {source}; mend that, then `tilesmith table` writes the tables from the results, which are kept"
+    )]
     Write { path: PathBuf, source: std::io::Error },
     #[error("cannot read {path}: {source}")]
     Read { path: PathBuf, source: std::io::Error },
@@ -35,16 +38,29 @@ pub fn files(table: &Table) -> [(String, String); 3] {
     [(name("json"), json(table)), (name("rs"), rust(table)), (name("hpp"), cpp(table))]
 }
 
-/// Writes all files into `dir`; returns their paths.
+/// Writes all files into `dir`; returns their paths. All are whole before the first takes its place: a full disk must not leave
+/// a new JSON beside an old table in Rust.
 pub fn save(table: &Table, dir: &Path) -> Result<Vec<PathBuf>, WriteError> {
-    let mut paths = Vec::new();
+    let mut whole = Vec::new();
     for (name, text) in files(table) {
         let path = dir.join(name);
-        crate::beside::write(&path, text.as_bytes())
-            .map_err(|source| WriteError::Write { path: path.clone(), source })?;
+        let failed = |source| WriteError::Write { path: path.clone(), source };
+        let mut file = crate::beside::create(dir).map_err(failed)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+        whole.push((file, path));
+    }
+    let mut paths = Vec::new();
+    for (file, path) in whole {
+        file.persist(&path).map_err(|e| WriteError::Write { path: path.clone(), source: e.error })?;
         paths.push(path);
     }
     Ok(paths)
+}
+
+/// The files in `dir` that a table of `kernel` has, whatever they say.
+pub fn present(kernel: &str, dir: &Path) -> Vec<PathBuf> {
+    let paths = ["json", "rs", "hpp"].map(|extension| dir.join(format!("{kernel}.{extension}")));
+    paths.into_iter().filter(|path| path.exists()).collect()
 }
 
 /// Those of the table's files in `dir` that are missing or say something else.

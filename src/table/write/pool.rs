@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::table::condition::Product;
+use crate::table::measured::MeasuredRange;
 use crate::table::schema::{Pack, Rule, Table, TableRow};
 
 /// All rows of a table, each once, in a fixed order.
@@ -43,6 +44,12 @@ impl<'t> Pool<'t> {
     pub fn features(&self, product: &Product) -> Vec<usize> {
         let n_features = self.table.features.len();
         product.0.iter().map(|n| self.table.features.iter().position(|f| f == n).unwrap_or(n_features)).collect()
+    }
+
+    /// Position of the feature, smallest and largest value.
+    pub fn ranges(&self, measured: &MeasuredRange) -> Vec<(usize, [i64; 2])> {
+        let position = |name: &String| self.table.features.iter().position(|f| f == name);
+        measured.0.iter().filter_map(|(name, range)| Some((position(name)?, *range))).collect()
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::matrix::{GridTerm, Shrink};
 use crate::table::condition::{Comparison, Product, When};
+use crate::table::measured::MeasuredRange;
 use crate::table::schema::{Pack, Rule, Section, Table, TableRow};
 
 use super::pool::{Pool, comment, identifier};
@@ -114,14 +115,22 @@ fn section_text(table: &Table, pool: &Pool<'_>, class: &str, section: &Section, 
         for rule in &pack.dispatch {
             writeln!(out, "            {},", rule_text(pool, pack, rule))?;
         }
-        writeln!(out, "        ], fallback: {} }},", pool.index(&pack.fallback.row))?;
+        let measured = ranges(pool, &pack.fallback.evidence.measured);
+        writeln!(out, "        ], fallback: {}, fallback_measured: &{measured} }},", pool.index(&pack.fallback.row))?;
     }
     writeln!(out, "    ] }},")
 }
 
 fn rule_text(pool: &Pool<'_>, pack: &Pack, rule: &Rule) -> String {
     let (row, spares) = (pool.index(&rule.row), pool.spares(pack, rule));
-    format!("Rule {{ when: &{}, row: {row}, spares: &{spares:?} }}", when(pool, &rule.when))
+    let measured = ranges(pool, &rule.evidence.measured);
+    format!("Rule {{ when: &{}, row: {row}, spares: &{spares:?}, measured: &{measured} }}", when(pool, &rule.when))
+}
+
+fn ranges(pool: &Pool<'_>, measured: &MeasuredRange) -> String {
+    list(&pool.ranges(measured), |(feature, [least, most])| {
+        format!("Range {{ feature: {feature}, least: {least}, most: {most} }}")
+    })
 }
 
 fn when(pool: &Pool<'_>, when: &When) -> String {

@@ -62,8 +62,8 @@ int main() {
     if (const auto pick = table::select(device, given, c)) {
       const auto& l = pick->local;
       const auto& g = pick->groups;
-      std::printf("%s %s [%u, %u, %u] [%u, %u, %u]\n", answer.c_str(), std::string(pick->row->variant).c_str(), l[0],
-                  l[1], l[2], g[0], g[1], g[2]);
+      std::printf("%s %s [%u, %u, %u] [%u, %u, %u] %s\n", answer.c_str(), std::string(pick->row->variant).c_str(), l[0],
+                  l[1], l[2], g[0], g[1], g[2], pick->is_measured ? "true" : "false");
     } else {
       std::printf("%s none\n", answer.c_str());
     }

@@ -44,7 +44,7 @@ fn main() {
             None => "none".into(),
         };
         match table::select(&device, &given, &case) {
-            Some(pick) => println!("{} {} {:?} {:?}", pack, pick.row.variant, pick.local, pick.groups),
+            Some(pick) => println!("{} {} {:?} {:?} {}", pack, pick.row.variant, pick.local, pick.groups, pick.is_measured),
             None => println!("{pack} none"),
         }
     }
