@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use super::{Row, Timing};
+use super::{CHAINS, Row, Timing};
 
 /// The pick among rows of one sweep, case and given class: the fastest; of a tie the incumbent, else the reference. Only what
 /// is admitted and timed, however fast anything else is.
@@ -17,7 +17,8 @@ pub fn best_by<'a>(
     rows: impl IntoIterator<Item = &'a Row>,
     timing: impl Fn(&Row) -> Option<Timing>,
 ) -> Option<&'a Row> {
-    let admitted = rows.into_iter().filter(|r| r.verdict.is_admitted());
+    // A chain is nobody's choice.
+    let admitted = rows.into_iter().filter(|r| r.verdict.is_admitted() && r.kernel != CHAINS);
     let able: Vec<(&Row, Timing)> = admitted.filter_map(|r| Some((r, timing(r)?))).collect();
     let raced = able.iter().any(|(r, _)| r.rounds > 0);
     // Equal times must not depend on the order of rows: equal results give equal picks.
@@ -60,6 +61,13 @@ mod tests {
             assert_eq!(best(&rows).unwrap().variant, "right");
             assert!(best(&rows[1..2]).is_none());
         }
+    }
+
+    #[test]
+    fn a_chain_is_no_choice() {
+        let rows = [Row { kernel: CHAINS.to_owned(), ..timed("a>b", 10.0) }, timed("a", 20.0)];
+        assert_eq!(best(&rows).unwrap().variant, "a");
+        assert!(picks(&rows[..1]).is_empty());
     }
 
     #[test]
