@@ -784,7 +784,7 @@ fn a_second_signal_ends_at_once_and_says_how_to_go_on() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(tilesmith::exit::INTERRUPTED), "{said}");
     assert!(
-        said.contains("stopped at once") && said.contains("`tilesmith sweep --bundle bundle --resume` goes on"),
+        said.contains("stopped at once") && said.contains("`cargo xtask sweep --bundle bundle --resume` goes on"),
         "{said}"
     );
     assert!(said.lines().all(|line| !line.starts_with("sweep ") || line.len() <= 80), "the header is wrapped: {said}");
