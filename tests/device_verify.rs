@@ -137,6 +137,29 @@ fn sweep_text(local: [u32; 3], rest: &str) -> String {
     format!("schema: 1\nkernel: conv2d_pw\ncases:\n{cases}local: [{local:?}]\n{rest}")
 }
 
+/// What one case found out about a relative that both have is not asked again, and nothing else is left out: of the first pair the large
+/// relative has the cases' own K, of the last case every relative has more weights than 16 bits count.
+#[test]
+fn cases_that_share_a_large_relative_are_each_verified_whole() {
+    let sweep = |cases: &str| {
+        format!(
+            "{{schema: 1, kernel: conv2d_pw, cases: [{cases}], given: [{{storage: f32, act: buf}}], local: [[8, 8, 1]],
+              candidates: \"tile == '2x1x4' and pixels == 'flat' and kstep == 4 and bounds == 'clamped'\"}}"
+        )
+    };
+    let n_checks = |cases: &str| {
+        let outcome = Planned::new(&sweep(cases)).unwrap().verify().unwrap();
+        let bad: Vec<String> = outcome.verified.iter().filter_map(|v| outcome.not_healthy(v)).collect();
+        assert!(bad.is_empty(), "{bad:#?}");
+        let last = outcome.manifest.cases.len() - 1;
+        outcome.verified.iter().filter(|v| v.case == last).map(|v| v.checks).max().unwrap()
+    };
+    let (small, other) = ("{c_in: 16, c_out: 24, h: 8, w: 8}", "{c_in: 16, c_out: 32, h: 6, w: 6}");
+    let alone = n_checks(small);
+    assert_eq!(n_checks(&format!("{small}, {other}")), alone - 2, "both large relatives were passed on the first case");
+    assert_eq!(n_checks("{c_in: 12000, c_out: 4, h: 1, w: 1}"), alone);
+}
+
 #[test]
 fn healthy_variants_of_every_class_are_admitted_with_one_hash() {
     // Large tiles take software drivers seconds to compile: 2x2x8 is met where a change of it is undone.

@@ -44,6 +44,7 @@ fn tilesmith(project: &Path, arguments: &[&str]) -> Output {
         .arg(project)
         .args(arguments)
         .env("TILESMITH_CACHE", project.join("cache"))
+        .env("TILESMITH_CALLED_AS", "tilesmith")
         .output()
         .unwrap()
 }
@@ -157,7 +158,8 @@ fn a_changed_template_is_found_where_the_cache_tells_and_left_to_check_where_it_
     tilesmith(project.path(), &["table"]);
     let untold = check();
     assert_eq!(untold.status.code(), Some(exit::OK), "{}", stderr(&untold));
-    assert!(words(&stdout(&untold)).contains("`tilesmith check` compares them"), "{}", stdout(&untold));
+    let hint = format!("`tilesmith --project {} check` compares them", project.path().display());
+    assert!(words(&stdout(&untold)).contains(&hint), "{}", stdout(&untold));
 
     let template = project.path().join("templates/elementwise.comp.jinja");
     let text = std::fs::read_to_string(&template).unwrap();
@@ -191,10 +193,12 @@ fn a_disk_that_is_full_leaves_all_tables_as_they_were() {
         .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_tilesmith"), "--project"])
         .arg(project.path())
         .arg("table")
+        .env("TILESMITH_CALLED_AS", "tilesmith")
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(exit::SYSTEM), "{}", stderr(&output));
-    assert!(words(&stderr(&output)).contains("`tilesmith table`"), "{}", stderr(&output));
+    let hint = format!("`tilesmith --project {} table`", project.path().display());
+    assert!(words(&stderr(&output)).contains(&hint), "{}", stderr(&output));
     for extension in ["json", "rs", "hpp"] {
         assert_eq!(std::fs::read_to_string(path(extension)).unwrap(), "old", "{extension}");
     }

@@ -161,6 +161,11 @@ pub fn coordinates(dims: [usize; 4], index: usize) -> [usize; 4] {
     [index / (c * h * w), index / (h * w) % c, index / w % h, index % w]
 }
 
+/// The index of an element of a tensor with these dims: [`coordinates`] the other way round.
+pub fn index_at(dims: [usize; 4], at: [usize; 4]) -> usize {
+    at.iter().zip(dims).fold(0, |index, (at, size)| index * size + at)
+}
+
 fn activate(activation: Activation, sum: i64) -> i64 {
     match activation {
         Activation::None => sum,

@@ -111,10 +111,6 @@ pub fn operands(
     let shape = Conv2dShape::of(case)?;
     let stream = |tensor: u64| Stream::new(seed, (family as u64) << 8 | (set as u64) << 4 | tensor);
     let (input, weight, bias) = (stream(0), stream(1), stream(2));
-    if family == Family::X {
-        let i1 = operands(case, Family::I1, set, seed, storage)?;
-        return Ok(specials::operands(&shape, i1, storage));
-    }
     if shape.op == Op::Elementwise {
         return Ok(elementwise(&shape, family, storage, input));
     }
@@ -124,7 +120,7 @@ pub fn operands(
         Family::I3 => wide_integers(&shape, input, weight),
         Family::I4 => cancelling(&shape, small_integers(&shape, input, weight, bias)),
         Family::H => one_hot::operands(&shape),
-        Family::X => unreachable!("made of I1 above"),
+        Family::X => specials::among(&shape, small_integers(&shape, input, weight, bias), storage),
         Family::Z => {
             let zero_weights = set == OperandSet::B;
             let some = |n, stream| fill(n, |i| signed(stream, i, 31));
@@ -144,21 +140,21 @@ fn elementwise(shape: &Conv2dShape, family: Family, storage: Dtype, input: Strea
     let wide = F32_EXACT as u32 - 1;
     let far = if storage == Dtype::F16 { 15.0 } else { 100.0 };
     let element = |i: usize| match family {
-        Family::I1 | Family::I4 => signed(input, i, I1_MAGNITUDE as u32),
+        Family::I1 | Family::I4 | Family::X => signed(input, i, I1_MAGNITUDE as u32),
         Family::I2 => (I1_LIMIT + 2 + 2 * input.below(i as u64, I1_LIMIT / 2 - 2)) as f32,
         Family::I3 => (wide / 2 + input.below(i as u64, wide / 2)) as f32,
         Family::H => one_hot::id_of(i) as f32,
-        Family::X => unreachable!("made of I1 by the caller"),
         Family::Z => 0.0,
         // One in four far from zero, where an exponential overflows: e^89 in f32, e^12 in f16.
         Family::R if i % 4 == 3 => stored(input.normal(i as u64) * far, storage),
         Family::R => stored(input.normal(i as u64), storage),
     };
-    Operands {
+    let operands = Operands {
         input: fill(shape.n_input(), element),
         weight: vec![1.0; shape.n_weight()],
         bias: vec![0.0; shape.c_out],
-    }
+    };
+    if family == Family::X { specials::among(shape, operands, storage) } else { operands }
 }
 
 /// N(0,1) and nothing far: what a chain whose first link is elementwise takes. Family R's own input of such an operation

@@ -56,14 +56,10 @@ pub fn nearest(shape: &Conv2dShape, value: f32, wanted: [usize; 4]) -> Option<[u
 mod tests {
     use super::*;
     use crate::ops::Case;
-    use crate::ops::conv2d::exact;
+    use crate::ops::conv2d::{exact, index_at};
 
     fn shape(op: &str, fields: &[(&str, i64)]) -> Conv2dShape {
         Conv2dShape::of(&Case::from_pairs(op, fields).unwrap()).unwrap()
-    }
-
-    fn index(dims: [usize; 4], at: [usize; 4]) -> usize {
-        at.iter().zip(dims).fold(0, |index, (at, size)| index * size + at)
     }
 
     #[test]
@@ -77,7 +73,7 @@ mod tests {
         ] {
             let output = exact(&shape, &operands(&shape)).unwrap();
             for (i, value) in output.iter().enumerate() {
-                let want = source_of(&shape, i).map_or(0, |at| id_of(index(shape.input_dims(), at)));
+                let want = source_of(&shape, i).map_or(0, |at| id_of(index_at(shape.input_dims(), at)));
                 assert_eq!(*value as usize, want, "element {i} of {shape:?}");
             }
         }
@@ -87,7 +83,7 @@ mod tests {
     fn of_inputs_with_one_number_the_nearest_is_meant() {
         let shape = shape("conv2d", &[("c_in", 8), ("c_out", 8), ("h", 32), ("w", 32)]);
         let wanted = [0, 5, 3, 4];
-        let value = id_of(index(shape.input_dims(), [0, 5, 3, 6])) as f32;
+        let value = id_of(index_at(shape.input_dims(), [0, 5, 3, 6])) as f32;
         assert_eq!(nearest(&shape, value, wanted), Some([0, 5, 3, 6]));
         for no_id in [0.0, 0.5, -3.0, 2040.0, f32::NAN] {
             assert_eq!(nearest(&shape, no_id, wanted), None);

@@ -29,32 +29,22 @@ const PAST_16_BITS: usize = 1 << 16;
 /// Odd. With a channel texel or several below it is large enough, and no side is near the limit of an image's extent.
 const LARGE_WIDTH: usize = 127;
 
-/// Four small cases at the K of `case`, and up to two [`is_past_16_bits`]. Widths are `tile_px_max` - 1, exactly, and + 1, and 1; heights 1, 2 and 3; so that
-/// tiles of 1, 2 and up to `tile_px_max` pixels are met one short, full and one over. Output channels are ragged.
+/// All relatives of a case: four small ones at its K, then the [`large_relatives`]. Widths of the small ones are `tile_px_max` - 1,
+/// exactly, and + 1, and 1; heights 1, 2 and 3; so that tiles of 1, 2 and up to `tile_px_max` pixels are met one short, full and one
+/// over. Output channels are ragged.
 pub fn probes(case: &Case, tile_px_max: u32) -> Result<Vec<Case>, CaseError> {
     let shape = Conv2dShape::of(case)?;
     let tile = (tile_px_max as usize).max(2);
-    let probe =
-        |c_out, h_out, w_out| Probe { c_out, h_out, w_out, stride: 1, padding: 0, batch: 1, c_in: InputChannels::Own };
-    // Images are enlarged by a tile in depth, too, so several texels of channels cost less than more pixels; of a window's many
-    // products they do not.
-    let few: usize = if shape.kernel_h * shape.kernel_w == 1 { 16 } else { 4 };
-    let few = few.div_ceil(shape.groups);
-    let rows = PAST_16_BITS.div_ceil(LARGE_WIDTH * (few * shape.groups).div_ceil(4)) + 1;
-    let wide = wide_channels(&shape);
-    let relatives = [
+    let probe = Probe::plain;
+    let small = [
         Probe { stride: 2, padding: (shape.kernel_h.min(shape.kernel_w) / 2).max(1), batch: 2, ..probe(27, 3, tile) },
         Probe { batch: 2, c_in: InputChannels::Ragged, ..probe(13, 2, tile + 1) },
         probe(22, 1, tile - 1),
         probe(19, 1, 1),
-        Probe { c_in: InputChannels::Exactly(few), ..probe(few * shape.groups - 1, rows, LARGE_WIDTH) },
-        Probe { c_in: InputChannels::Exactly(wide), ..probe((wide * shape.groups) | 1, 1, 1) },
     ];
-    // Nothing but pixels is indexed where there are no weights.
-    let n_relatives = relatives.len() - usize::from(shape.op == Op::Elementwise);
     let mut cases: Vec<Case> = Vec::new();
-    for relative in &relatives[..n_relatives] {
-        let probe = relative.case(&shape, case)?;
+    let small = small.iter().map(|probe| probe.case(&shape, case)).collect::<Result<Vec<_>, _>>()?;
+    for probe in small.into_iter().chain(large_relatives(case)?) {
         if probe.id != case.id && cases.iter().all(|c| c.id != probe.id) {
             cases.push(probe);
         }
@@ -62,11 +52,21 @@ pub fn probes(case: &Case, tile_px_max: u32) -> Result<Vec<Case>, CaseError> {
     Ok(cases)
 }
 
-/// Whether an index into the input or the weights of this shape, counted in texels, needs more than 16 bits. A relative with such
-/// ones is the same for most cases of a sweep.
-pub fn is_past_16_bits(shape: &Conv2dShape) -> bool {
-    let input_texels = shape.batch * shape.c_in.div_ceil(4) * shape.h_in * shape.w_in;
-    input_texels > PAST_16_BITS || shape.n_weight() / 4 > PAST_16_BITS
+/// Relatives whose indices, counted in texels, need more than 16 bits: one into its pixels, the other, where there are weights, into
+/// those. Their channels are not those of `case`, so that they are the same for most cases of a sweep.
+pub fn large_relatives(case: &Case) -> Result<Vec<Case>, CaseError> {
+    let shape = Conv2dShape::of(case)?;
+    // Images are enlarged by a tile in depth, too, so several texels of channels cost less than more pixels; of a window's many
+    // products they do not.
+    let few: usize = if shape.kernel_h * shape.kernel_w == 1 { 16 } else { 4 };
+    let few = few.div_ceil(shape.groups);
+    let rows = PAST_16_BITS.div_ceil(LARGE_WIDTH * (few * shape.groups).div_ceil(4)) + 1;
+    let pixels = Probe { c_in: InputChannels::Exactly(few), ..Probe::plain(few * shape.groups - 1, rows, LARGE_WIDTH) };
+    let wide = wide_channels(&shape);
+    let weights = Probe { c_in: InputChannels::Exactly(wide), ..Probe::plain((wide * shape.groups) | 1, 1, 1) };
+    let has_weights = shape.op != Op::Elementwise;
+    let relatives = std::iter::once(pixels).chain(has_weights.then_some(weights));
+    relatives.map(|probe| probe.case(&shape, case)).collect()
 }
 
 /// Channels of a group, in and out, whose weights are more than four times [`PAST_16_BITS`].
@@ -76,6 +76,10 @@ fn wide_channels(shape: &Conv2dShape) -> usize {
 }
 
 impl Probe {
+    fn plain(c_out: usize, h_out: usize, w_out: usize) -> Self {
+        Self { c_out, h_out, w_out, stride: 1, padding: 0, batch: 1, c_in: InputChannels::Own }
+    }
+
     fn case(&self, shape: &Conv2dShape, of: &Case) -> Result<Case, CaseError> {
         // The smallest input with this output, so that the last output lies in the padding behind the input: a stray read
         // before an image yields zero on some drivers, which is what padding is, but behind it stands the guard.
@@ -148,10 +152,12 @@ mod tests {
     fn texels_and_blocks_of_weights_need_more_than_16_bits() {
         let window = [("kernel_h", 3), ("kernel_w", 3)];
         for given in [&[][..], &window, &[("groups", 8)], &[("groups", 64)]] {
-            let all = shapes(&[&[("c_in", 64), ("c_out", 64), ("h", 9), ("w", 9)], given].concat());
-            let large: Vec<_> = all.into_iter().filter(is_past_16_bits).collect();
+            let fields = [&[("c_in", 64), ("c_out", 64), ("h", 9), ("w", 9)], given].concat();
+            let case = Case::from_pairs("conv2d", &fields).unwrap();
+            let large: Vec<_> = large_relatives(&case).unwrap().iter().map(|c| Conv2dShape::of(c).unwrap()).collect();
             assert_eq!(large.len(), 2, "{given:?}");
             let texels = |s: &Conv2dShape| s.c_out.div_ceil(4) * s.h_out * s.w_out;
+            assert!(large[0].c_in.div_ceil(4) * large[0].h_in * large[0].w_in > 1 << 16, "{:?}", large[0]);
             assert!(texels(&large[0]) > 1 << 16 && large[0].n_weight() < 1 << 16, "{:?}", large[0]);
             assert!(large[1].n_weight() > 1 << 18 && texels(&large[1]) < 1 << 16, "{:?}", large[1]);
             for s in large {

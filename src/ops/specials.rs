@@ -13,7 +13,7 @@ pub const SUBNORMAL_SLACK: f64 = 1.0 / 256.0;
 /// I1's operands with specials among the inputs: the first pixel of each image holds an infinity and the last one a negative
 /// one, each in one channel of every group, where clamped addresses and stray tiles read. Of the other pixels every fifth element is the
 /// smallest subnormal, and as many are -0.
-pub(super) fn operands(shape: &Conv2dShape, mut i1: Operands, storage: Dtype) -> Operands {
+pub(super) fn among(shape: &Conv2dShape, mut i1: Operands, storage: Dtype) -> Operands {
     let subnormal = match storage {
         Dtype::F32 => f32::from_bits(1),
         Dtype::F16 => half::f16::from_bits(1).to_f32(),
@@ -47,19 +47,17 @@ fn infinity(shape: &Conv2dShape, index: usize) -> Option<f32> {
 /// # Errors
 /// Those of [`conv2d::reference`].
 pub fn expected(shape: &Conv2dShape, operands: &Operands) -> Result<Vec<Option<Sum>>, ReferenceError> {
-    let with_input = |of: &dyn Fn(f32) -> f32, weight: Vec<f32>, bias: Vec<f32>| Operands {
-        input: operands.input.iter().map(|v| of(*v)).collect(),
-        weight,
-        bias,
-    };
     let is_whole = |v: f32| v.is_finite() && v.fract() == 0.0;
-    let finite = with_input(&|v| if is_whole(v) { v } else { 0.0 }, operands.weight.clone(), operands.bias.clone());
+    let finite = Operands {
+        input: operands.input.iter().map(|v| if is_whole(*v) { *v } else { 0.0 }).collect(),
+        ..operands.clone()
+    };
     // How many non-finite inputs belong to an output, whatever their weights: 0 times infinity is NaN.
-    let reached = with_input(
-        &|v| if v.is_finite() { 0.0 } else { 1.0 },
-        vec![1.0; shape.n_weight()],
-        vec![0.0; operands.bias.len()],
-    );
+    let reached = Operands {
+        input: operands.input.iter().map(|v| if v.is_finite() { 0.0 } else { 1.0 }).collect(),
+        weight: vec![1.0; operands.weight.len()],
+        bias: vec![0.0; operands.bias.len()],
+    };
     let sums = conv2d::reference(shape, &finite)?;
     let n_reaching = conv2d::exact(shape, &reached)?;
     Ok(sums.into_iter().zip(n_reaching).map(|(sum, n)| (n == 0).then_some(sum)).collect())

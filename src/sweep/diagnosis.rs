@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::sibling::Relation;
 use super::triage::{ArmCounts, Difference, is_bad};
+use crate::hint;
 use crate::stats::counts::{fisher, holm, upper_share_of_none};
 use crate::verify::Verdict;
 use crate::worker::protocol::Way;
@@ -103,7 +104,9 @@ pub fn read(arms: &[ArmCounts], verdict: Option<&Verdict>) -> Diagnosis {
 }
 
 /// Of a fault that is there each time.
-const NOT_INTERMITTENT: &str = "wrong and always the same: not an intermittent fault (`tilesmith reproduce` shows it)";
+fn not_intermittent() -> String {
+    format!("wrong and always the same: not an intermittent fault (`{}` shows it)", hint::command("reproduce"))
+}
 
 fn sentence(
     baseline: &ArmCounts,
@@ -128,7 +131,8 @@ fn sentence(
         let least = others.iter().map(|a| a.replays).filter(|n| *n > 0).fold(baseline.replays, u32::min);
         if let Some(wrong) = verdict.filter(|verdict| is_bad(verdict.status)) {
             return format!(
-                "no arm deviates in {least} replays of each, and yet outputs are {NOT_INTERMITTENT}: {}",
+                "no arm deviates in {least} replays of each, and yet outputs are {}: {}",
+                not_intermittent(),
                 wrong.detail
             );
         }
@@ -154,7 +158,7 @@ fn sentence(
     }
     let is_steadily_wrong = |a: &ArmCounts| a.deviating == a.replays && a.distinct == 1;
     if is_steadily_wrong(baseline) && others.iter().all(|a| a.replays == 0 || is_steadily_wrong(a)) {
-        return format!("the outputs of all replays of all arms are {NOT_INTERMITTENT}");
+        return format!("the outputs of all replays of all arms are {}", not_intermittent());
     }
     let n = u64::from(baseline.replays);
     let enough = fewest_told([n, n], n_tests)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use crate::ops::case::Conv2dShape;
-use crate::ops::conv2d::coordinates;
+use crate::ops::conv2d::{coordinates, index_at};
 use crate::ops::one_hot::{id_of, nearest, source_of};
 
 /// Wrong elements that are looked at: each is searched for among all inputs of its number.
@@ -36,7 +36,7 @@ struct Traced {
 /// One sentence on an output of family H; `values` in the order of the output's elements.
 pub fn describe(shape: &Conv2dShape, values: &[f32]) -> String {
     let input = shape.input_dims();
-    let number = |at: [usize; 4]| id_of(at.iter().zip(input).fold(0, |index, (at, size)| index * size + at)) as f32;
+    let number = |at: [usize; 4]| id_of(index_at(input, at)) as f32;
     let wanted = |index: usize| source_of(shape, index);
     let is_wrong = |index: &usize| values[*index] != wanted(*index).map_or(0.0, number);
     let wrong: Vec<usize> = (0..values.len()).into_par_iter().filter(is_wrong).collect();

@@ -11,7 +11,7 @@ use crate::ops::case::{Activation, CaseError, Conv2dShape};
 use crate::ops::families::{ProbeError, applies, probe_check};
 use crate::ops::inspection::Inspection;
 use crate::ops::layout::{Allocation, LayoutError};
-use crate::ops::{Case, Family, OperandSet, hash, is_past_16_bits};
+use crate::ops::{Case, Family, OperandSet, hash, large_relatives};
 use crate::verify::compare::Comparison;
 use crate::verify::difference::Difference;
 use crate::verify::displacement;
@@ -155,12 +155,15 @@ impl Bench {
         let mut sets = DescriptorSets::new(&context.device, max_sets)?;
         let mut judge = Judge::new(storage, accumulate, seed, context.weakening);
         let mut sites = Vec::new();
-        let at_k = site_at_k(&cases)?;
+        let large = large_relatives(&sweep_case.case)?;
+        let large: Vec<bool> =
+            cases.iter().enumerate().map(|(i, c)| i > 0 && large.iter().any(|large| large.id == c.id)).collect();
+        let at_k = site_at_k(&cases, &large)?;
         let at_padding = site_with_padding(&cases)?.unwrap_or(at_k);
         for (i, case) in cases.iter().enumerate() {
             let plain = case.without_activation();
             let mut site = Site::new(context, &mut sets, case, &bindings, Backing::Own)?;
-            let is_large = i > 0 && is_past_16_bits(&site.shape);
+            let is_large = large[i];
             judge.add_site(case, is_large);
             // Structure families run without an activation, which would hide faults; a probe's second set
             // runs with one, so that each is met on the fast path or on the general one.
@@ -175,7 +178,6 @@ impl Bench {
                     (Family::R, OperandSet::B, case.clone()),
                 ]
             } else if is_large {
-                // Of indices alone it has more to say than the others.
                 vec![(Family::I1, OperandSet::A, plain.clone())]
             } else {
                 vec![
@@ -437,10 +439,13 @@ impl Bench {
 
         let mut runs = self.all_runs();
         // A large relative is the same for most cases: what a candidate showed there on one is not asked again on the next.
-        let is_large = |site: usize| site > 0 && is_past_16_bits(&self.sites[site].shape);
-        let passed = |run: &Run| (candidate, self.sites[run.site].operations[run.operation].case.id.clone());
-        runs.retain(|run| !is_large(run.site) || !context.passed_large.contains(&passed(run)));
-        let large: Vec<(usize, String)> = runs.iter().filter(|run| is_large(run.site)).map(passed).collect();
+        let mut large = Vec::new();
+        for run in runs.iter().filter(|run| self.judge.is_large(run.site)) {
+            let id = self.sites[run.site].operations[run.operation].case.id.clone();
+            large.push((*run, (self.dispatch(context, candidate, *run)?.key, id)));
+        }
+        large.retain(|(_, how)| !context.passed_large.contains(how));
+        runs.retain(|run| !self.judge.is_large(run.site) || large.iter().any(|(asked, _)| asked == run));
         let again = self.runs_of(Family::R);
         let n_more =
             (context.bundle.manifest.rules.replays as usize).saturating_sub(again.len()).min(MAX_RECORDS - runs.len());
@@ -467,7 +472,7 @@ impl Bench {
             self.judge.forget(*run, first.raw);
         }
         if verified.verdict.is_admitted() {
-            context.passed_large.extend(large);
+            context.passed_large.extend(large.into_iter().map(|(_, how)| how));
             let random = again.first().and_then(|run| runs.iter().position(|r| r == run));
             if let Some(text) = random.and_then(|at| self.differences.get(&inspections[at].raw)) {
                 verified.verdict.detail = text.clone();
@@ -828,10 +833,10 @@ impl Bench {
 
 /// The largest of the relatives with the first case's K and neither stride nor padding; the first case itself if there
 /// is none. What they run there shows on any pixel.
-fn site_at_k(cases: &[Case]) -> Result<usize, CaseError> {
+fn site_at_k(cases: &[Case], large: &[bool]) -> Result<usize, CaseError> {
     let shapes = cases.iter().map(Conv2dShape::of).collect::<Result<Vec<_>, _>>()?;
     let is_like = |s: &Conv2dShape| (s.n_terms(), s.stride, s.padding) == (shapes[0].n_terms(), 1, 0);
-    let wanted = (1..shapes.len()).filter(|at| is_like(&shapes[*at]));
+    let wanted = (1..shapes.len()).filter(|at| !large[*at] && is_like(&shapes[*at]));
     Ok(wanted.max_by_key(|at| shapes[*at].n_output()).unwrap_or(0))
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::beside;
 use crate::content_hash::short_hash;
 use crate::exit;
+use crate::hint;
 use crate::matrix::{PushField, Shrink, SpecConst, Variant};
 pub use crate::matrix::{Requirements, StaticCounts};
 use crate::ops::Case;
@@ -165,7 +166,7 @@ pub struct Bundle {
 
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
-    #[error("{path}: not a bundle: {source} (make one with `tilesmith bundle SWEEP -o DIR`)")]
+    #[error("{path}: not a bundle: {source} (make one with `{}`)", hint::command("bundle SWEEP -o DIR"))]
     Read { path: PathBuf, source: std::io::Error },
     #[error("{path}:{source} (made by another tilesmith? bundle it again)")]
     Manifest { path: PathBuf, source: serde_json::Error },

@@ -64,8 +64,8 @@ pub struct Context {
     pub push_bytes: u32,
     /// Pipelines that were dispatched before: their compiling is over, also on drivers that do it then.
     pub warmed: HashSet<PipelineKey>,
-    /// Candidates that were right on a relative whose indices need more than 16 bits, with its id.
-    pub passed_large: HashSet<(usize, String)>,
+    /// What was right on which large relative, by its id.
+    pub passed_large: HashSet<(PipelineKey, String)>,
     /// The rule that a test takes away.
     pub weakening: Weakening,
     /// Where wrong elements go, if somebody wants to see them.

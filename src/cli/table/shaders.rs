@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::codegen::cache::Cache;
 use crate::codegen::{CodegenError, FLAGS, Project, TARGET_ENV, compiler_version};
 use crate::content_hash::short_hash;
+use crate::hint;
 use crate::ops;
 use crate::table::closure;
 use crate::table::load::SweepResults;
@@ -98,10 +99,11 @@ impl Shaders {
 
     /// How far this goes.
     pub fn reach(&self) -> String {
+        let check = hint::command("check");
         match self.untold.len() {
-            0 => "`tilesmith check` compiles all shaders and compares them with what was measured.".to_owned(),
+            0 => format!("`{check}` compiles all shaders and compares them with what was measured."),
             n => format!(
-                "The project has changed since, or another compiler is used, and {n} of the {} shaders were not compiled since: `tilesmith check` compares them with what was measured.",
+                "The project has changed since, or another compiler is used, and {n} of the {} shaders were not compiled since: `{check}` compares them with what was measured.",
                 self.n_variants
             ),
         }

@@ -18,7 +18,8 @@ pub use rust::rust;
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     #[error(
-        "cannot write {path}: {source}; mend that, then `tilesmith table` writes the tables from the results, which are kept"
+        "cannot write {path}: {source}; mend that, then `{}` writes the tables from the results, which are kept",
+        crate::hint::command("table")
     )]
     Write { path: PathBuf, source: std::io::Error },
     #[error("cannot read {path}: {source}")]
