@@ -1,8 +1,11 @@
-//! One case and one given class on the device: every candidate of the class is verified, timed and replayed here.
+//! One case and one given class on the device: its candidates are verified here, timed in `timing` and replayed in `replaying`.
 //! Records and runs; what an output means is [`super::judgement`]'s.
 
+mod replaying;
+mod timing;
+
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::gpu::{Backing, Commands, DescriptorSets, GpuError};
 use crate::host_memory::{available_bytes, in_words};
@@ -16,15 +19,14 @@ use crate::verify::compare::Comparison;
 use crate::verify::difference::Difference;
 use crate::verify::displacement;
 use crate::verify::reading::{REQUIRED_AT_K, REQUIRED_OF_SPECIALS};
-use crate::verify::replays::{Arm, count_arms, most_frequent};
-use crate::verify::{Kind, Status, Verdict, Weakening};
+use crate::verify::replays::Arm;
+use crate::verify::{Kind, Status, Verdict};
 
 use super::bundle::Candidate;
-use super::deviation::deviation;
 use super::harness::MAX_RECORDS;
 use super::judgement::{Judge, Seen};
 use super::pipelines::PipelineKey;
-use super::protocol::{MAX_BATCH, Replayed, Sample, Verified};
+use super::protocol::Verified;
 use super::serve::Fatal;
 use super::session::Context;
 use super::site::Site;
@@ -36,13 +38,6 @@ const SUBMIT_CAP_NS: f64 = 250e6;
 /// Whole outputs read back for one verdict at most: one would do to reject, and a first candidate needs three, or eight where
 /// the relatives have random operands too.
 const MAX_READ_BACK: usize = 10;
-/// How long the device idles before a cold submission. Clocks take longer to fall all the way, but a sweep has thousands of
-/// finalists' replays.
-const COLD_IDLE: Duration = Duration::from_millis(5);
-/// Deviating outputs that say enough of how far they deviate, and how long to wait for them.
-const MAX_DEVIATING: usize = 25;
-const DEVIATION_LIMIT: Duration = Duration::from_secs(5);
-
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     #[error(transparent)]
@@ -395,7 +390,7 @@ impl Bench {
                 commands.barrier();
                 let push = &self.sites[run.site].operations[run.operation].push;
                 commands.bind(lookup(&dispatch.key)?, &self.sets, dispatch.set, push);
-                record_batch(commands, dispatch.groups, *batch);
+                timing::record_batch(commands, dispatch.groups, *batch);
             }
             harness.fetch_records(commands, dispatches.len());
             Ok(commands.end())
@@ -617,218 +612,6 @@ impl Bench {
         let bytes = bytes.get(..output.allocation.size_bytes()).unwrap_or(&bytes);
         Ok((again[0], output.allocation.unpack(bytes).map_err(Fatal::system)?))
     }
-
-    /// Times `batch` dispatches of a run: nanoseconds of one, and why that cannot be trusted, if so.
-    fn batch_ns(
-        &mut self,
-        context: &mut Context,
-        candidate: usize,
-        run: Run,
-        batch: u32,
-    ) -> Result<(f64, Option<String>), Fatal> {
-        let dispatch = self.dispatch(context, candidate, run)?;
-        let pipeline = context.pipelines.get(&dispatch.key).map_err(Fatal::device_failed)?;
-        let push = &self.sites[run.site].operations[run.operation].push;
-        let mut record = || -> Result<std::time::Duration, GpuError> {
-            self.commands.begin()?;
-            self.commands.bind(pipeline, &self.sets, dispatch.set, push);
-            record_batch(&mut self.commands, dispatch.groups, batch);
-            self.commands.end()?;
-            self.commands.run()
-        };
-        let host = record().map_err(Fatal::device_failed)?;
-        context.spent.device += host;
-        let ticks = self.commands.ticks(2).map_err(Fatal::device_failed)?;
-        let elapsed = context.clock.elapsed_ns([ticks[0], ticks[1]], host);
-        Ok((elapsed / f64::from(batch), context.clock.doubt(elapsed, host)))
-    }
-
-    /// A rough time of one dispatch, measured at first need.
-    fn rough(&mut self, context: &mut Context, candidate: usize, run: Run) -> Result<f64, Fatal> {
-        if let Some(ns) = self.rough_ns.get(&candidate) {
-            return Ok(*ns);
-        }
-        let ns = self.batch_ns(context, candidate, run, PROBE_BATCH)?.0;
-        self.rough_ns.insert(candidate, ns);
-        Ok(ns)
-    }
-
-    /// Warms up those of these candidates that were never run here, each after `begin`, and decides once how many dispatches
-    /// make one sample: `batch`, or where that is 0, as the fastest of them asks for.
-    pub fn calibrate(
-        &mut self,
-        context: &mut Context,
-        candidates: &[usize],
-        (sample_ns, batch): (u64, u32),
-        begin: &mut dyn FnMut(usize) -> Result<(), Fatal>,
-    ) -> Result<(), Fatal> {
-        let Some(&run) = self.runs_of(Family::R).first() else { return Ok(()) };
-        let mut fastest = f64::INFINITY;
-        for &candidate in candidates {
-            if !self.rough_ns.contains_key(&candidate) {
-                begin(candidate)?;
-                self.warm_up(context, candidate)?;
-            }
-            fastest = fastest.min(self.rough(context, candidate, run)?);
-        }
-        if self.batch == 0 {
-            // A sample is at least 100 ticks long, however short it was asked to be.
-            let aim = (sample_ns as f64).max(100.0 * context.clock.tick_ns());
-            self.batch = if batch > 0 { batch } else { ((aim / fastest.max(1.0)).ceil() as u32).clamp(1, MAX_BATCH) };
-        }
-        Ok(())
-    }
-
-    /// One sample of a candidate: poison, a batch of dispatches between two timestamps, and the hash of what the last one left.
-    pub fn sample(&mut self, context: &mut Context, candidate: usize, block: u64) -> Result<Sample, Fatal> {
-        self.warm_up(context, candidate)?;
-        // The two sets alternate, so that an answer left over from the block before shows.
-        let sets = self.runs_of(Family::R);
-        let run = sets[(block % sets.len() as u64) as usize];
-        let dispatch = self.dispatch(context, candidate, run)?;
-        let mut doubt = None;
-        let mut batch = self.batch.max(1);
-        if batch > 1 {
-            let one = self.rough(context, candidate, run)?;
-            if one * f64::from(batch) > SUBMIT_CAP_NS {
-                batch = ((SUBMIT_CAP_NS / one) as u32).clamp(1, batch);
-                doubt = Some(format!("the batch was cut to {batch} dispatches to keep a submission below 250 ms"));
-            }
-        }
-        let pipeline = context.pipelines.get(&dispatch.key).map_err(Fatal::device_failed)?;
-        let site = &self.sites[run.site];
-        let harness = &context.harness;
-        let mut record = || -> Result<std::time::Duration, GpuError> {
-            let commands = &mut self.commands;
-            commands.begin()?;
-            harness.reset_records(commands);
-            site.output.record_poison(commands);
-            commands.barrier();
-            commands.bind(pipeline, &self.sets, dispatch.set, &site.operations[run.operation].push);
-            record_batch(commands, dispatch.groups, batch);
-            commands.barrier();
-            site.output.record_inspect(commands, harness, &self.sets, 0);
-            harness.fetch_records(commands, 1);
-            commands.end()?;
-            commands.run()
-        };
-        let host = record().map_err(Fatal::device_failed)?;
-        context.spent.device += host;
-        let ticks = self.commands.ticks(2).map_err(Fatal::device_failed)?;
-        let elapsed = context.clock.elapsed_ns([ticks[0], ticks[1]], host);
-        let inspection = Inspection::from_record(&context.harness.record(0));
-        let output_ok = self.judge(context, candidate, &[run], &[inspection], false)?.0.is_admitted();
-        Ok(Sample {
-            candidate,
-            time_ns: elapsed / f64::from(batch),
-            batch,
-            output_ok,
-            doubt: doubt.or_else(|| context.clock.doubt(elapsed, host)),
-        })
-    }
-
-    /// Replays with operands that alternate between two random and two integer sets, poison before each.
-    pub fn replay(&mut self, context: &mut Context, candidate: usize, replays: u32) -> Result<Replayed, Fatal> {
-        self.prepare(context, &[candidate])?;
-        self.warm_up(context, candidate)?;
-        let (random, integers) = (self.runs_of(Family::R), self.runs_of(Family::I1));
-        let in_turn = |i: usize| [random.get(i), integers.get(i)].into_iter().flatten().copied().collect::<Vec<Run>>();
-        let mut cycle: Vec<Run> = (0..random.len().max(integers.len())).flat_map(in_turn).collect();
-        if context.weakening == Weakening::ConstantOperands {
-            cycle.truncate(1);
-        }
-        let one_ns = self.batch_ns(context, candidate, cycle[0], 1)?.0.max(1.0);
-        // Filling and inspecting cost about as much as the dispatch itself, hence the 4.
-        let per_submit = ((SUBMIT_CAP_NS / 4.0 / one_ns) as usize).clamp(cycle.len(), MAX_RECORDS);
-        // Each arm comes about three times.
-        let per_submit = per_submit.min((replays as usize).div_ceil(3 * Arm::ALL.len())).max(cycle.len());
-        let mut hashes: Vec<(Run, Vec<u64>)> = cycle.iter().map(|run| (*run, Vec::new())).collect();
-        let mut arms: Vec<Vec<Arm>> = vec![Vec::new(); cycle.len()];
-        let mut n_submissions = 0;
-        let mut fault = None;
-        let mut done = 0;
-        while done < replays as usize {
-            let n = per_submit.min(replays as usize - done);
-            let runs: Vec<Run> = (done..done + n).map(|i| cycle[i % cycle.len()]).collect();
-            let arm = Arm::of(n_submissions);
-            n_submissions += 1;
-            self.bring_about(context, arm)?;
-            let (inspections, _) = self.execute(context, candidate, &runs, arm, None)?;
-            for (i, inspection) in inspections.iter().enumerate() {
-                hashes[(done + i) % cycle.len()].1.push(inspection.raw);
-                arms[(done + i) % cycle.len()].push(arm);
-            }
-            if fault.is_none() {
-                let (verdict, _) = self.judge(context, candidate, &runs, &inspections, false)?;
-                fault = (!verdict.is_admitted()).then_some(verdict);
-            }
-            done += n;
-        }
-        let reading = self.judge.read_replays(&hashes);
-        let mut replayed = Replayed::bare(self.case, candidate, reading.verdict);
-        replayed.replays = done as u32;
-        replayed.distinct = reading.distinct;
-        replayed.deviating = reading.deviating;
-        let by_arm: Vec<(&[u64], &[Arm])> =
-            hashes.iter().zip(&arms).map(|((_, hashes), arms)| (hashes.as_slice(), arms.as_slice())).collect();
-        replayed.arms = count_arms(&by_arm);
-        if reading.deviating > 0
-            && let Some([median, max]) = self.deviation(context, candidate, &hashes)?
-        {
-            replayed.deviation_median = Some(median);
-            replayed.deviation_max = Some(max);
-        }
-        // Outputs that agree with each other and are wrong.
-        if let Some(fault) = fault.filter(|_| replayed.verdict.is_admitted()) {
-            replayed.verdict = fault;
-        }
-        Ok(replayed)
-    }
-
-    /// What has to happen before a submission of an arm.
-    fn bring_about(&mut self, context: &mut Context, arm: Arm) -> Result<(), Fatal> {
-        match arm {
-            Arm::Cold => std::thread::sleep(COLD_IDLE),
-            Arm::Warm => {
-                let start = Instant::now();
-                context.harness.canary(&mut self.commands, &context.clock).map_err(Fatal::device_failed)?;
-                context.spent.device += start.elapsed();
-            }
-            Arm::Loaded => {}
-        }
-        Ok(())
-    }
-
-    /// How far outputs that deviate are from the most frequent one, on the operands that deviated most often. Only hashes were
-    /// kept of the replays, so it is replayed once more, each output read back, until [`MAX_DEVIATING`] have deviated.
-    /// `None` if none does any more.
-    fn deviation(
-        &mut self,
-        context: &mut Context,
-        candidate: usize,
-        hashes: &[(Run, Vec<u64>)],
-    ) -> Result<Option<[f64; 2]>, Fatal> {
-        let n_deviating = |(_, hashes): &&(Run, Vec<u64>)| {
-            let mode = most_frequent(hashes).0;
-            hashes.iter().filter(|hash| **hash != mode).count()
-        };
-        let Some((run, hashes)) = hashes.iter().max_by_key(n_deviating) else { return Ok(None) };
-        let mode = most_frequent(hashes).0;
-        let (mut usual, mut deviating) = (None, Vec::new());
-        let began = Instant::now();
-        for _ in 0..hashes.len() {
-            if (usual.is_some() && deviating.len() >= MAX_DEVIATING) || began.elapsed() > DEVIATION_LIMIT {
-                break;
-            }
-            let (inspection, values) = self.read_back(context, candidate, *run)?;
-            if inspection.raw == mode {
-                usual.get_or_insert(values);
-            } else if deviating.len() < MAX_DEVIATING {
-                deviating.push(values);
-            }
-        }
-        Ok(usual.and_then(|usual| deviation(&usual, &deviating)))
-    }
 }
 
 /// The largest of the relatives with the first case's K and neither stride nor padding; the first case itself if there
@@ -844,17 +627,6 @@ fn site_at_k(cases: &[Case], large: &[bool]) -> Result<usize, CaseError> {
 fn site_with_padding(cases: &[Case]) -> Result<Option<usize>, CaseError> {
     let shapes = cases.iter().map(Conv2dShape::of).collect::<Result<Vec<_>, _>>()?;
     Ok((1..shapes.len()).find(|at| shapes[*at].padding > 0))
-}
-
-fn record_batch(commands: &mut Commands, groups: [u32; 3], batch: u32) {
-    commands.barrier();
-    commands.timestamp(0);
-    commands.barrier();
-    for _ in 0..batch {
-        commands.dispatch_bound(groups);
-        commands.dispatch_barrier();
-    }
-    commands.timestamp(1);
 }
 
 pub(super) fn read_buffer(
