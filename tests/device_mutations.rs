@@ -23,12 +23,13 @@ use session_events::ask;
 const REPLAYS: u32 = 500;
 
 /// What gets through without which rule, on any device.
-const SURVIVORS: [(Weakening, &str); 12] = [
+const SURVIVORS: [(Weakening, &str); 13] = [
     (Weakening::GreaterThan, "nan_for_a_fraction"),
     (Weakening::NanIsEqual, "nan_for_a_fraction"),
     (Weakening::SignedRelative, "negative_outputs_cut_off"),
     (Weakening::ConstantOperands, "whole_numbers_wrong_later"),
     (Weakening::OutputsKept, "padding_lanes_never_written"),
+    (Weakening::NothingOverAnswers, "written_only_where_nothing_stands"),
     (Weakening::Without(Family::I1), "input_index_of_16_bits"),
     (Weakening::Without(Family::I2), "sums_coarse_below_2_15"),
     (Weakening::Without(Family::I3), "sums_coarse_past_2_21"),

@@ -16,6 +16,7 @@ pub mod interface;
 pub mod project;
 pub mod reflection;
 pub mod scope;
+mod spirv;
 pub mod static_checks;
 pub mod templates;
 

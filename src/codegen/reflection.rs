@@ -4,10 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rspirv::binary::{ParseAction, Parser};
+use rspirv::binary::ParseAction;
 use rspirv::dr::{Instruction, ModuleHeader, Operand};
 use rspirv::spirv::{BuiltIn, Capability, Decoration, Dim, ExecutionMode, ImageFormat, Op, StorageClass};
 
+use super::spirv;
 use crate::matrix::{GlslType, Requirements, StaticCounts};
 
 /// What a descriptor is.
@@ -81,9 +82,7 @@ impl Reflection {
     }
 
     fn parse(spirv_bytes: &[u8], mut consumer: Consumer) -> Result<Reflection, ReflectionError> {
-        Parser::new(spirv_bytes, &mut consumer)
-            .parse()
-            .map_err(|state| ReflectionError::Unparsable(state.to_string()))?;
+        spirv::parse(spirv_bytes, &mut consumer)?;
         Ok(consumer.finish())
     }
 

@@ -14,11 +14,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use rspirv::binary::{ParseAction, Parser};
+use rspirv::binary::ParseAction;
 use rspirv::dr::{Instruction, ModuleHeader, Operand};
 use rspirv::spirv::{BuiltIn, Decoration, Op, StorageClass};
 
 use super::reflection::ReflectionError;
+use super::spirv;
 use crate::matrix::{Dtype, Role, Variant};
 
 /// What is wrong with a module, whatever a run of it gives.
@@ -56,7 +57,7 @@ pub struct StaticFault {
 /// Every fault of a module of `variant`.
 pub fn check(spirv_bytes: &[u8], variant: &Variant) -> Result<Vec<StaticFault>, ReflectionError> {
     let mut module = Module::default();
-    Parser::new(spirv_bytes, &mut module).parse().map_err(|state| ReflectionError::Unparsable(state.to_string()))?;
+    spirv::parse(spirv_bytes, &mut module)?;
     let mut faults = module.divergent_barriers();
     if variant.accumulate == Dtype::F32 {
         faults.extend(module.relaxed_precision());
@@ -335,8 +336,9 @@ impl Module {
             faults.push(StaticFault { kind: StaticKind::NeverWritten, line, message });
         };
         for (n, binding) in variant.bindings.iter().enumerate().filter(|(_, b)| b.role == Role::Output) {
-            let mut variables = self.bindings.iter().filter(|(_, number)| **number as usize == n);
-            if variables.next().is_some_and(|(id, _)| !written.contains(id)) {
+            // Two may share a binding, one to write and one to read.
+            let mut variables = self.bindings.iter().filter(|(_, number)| **number as usize == n).peekable();
+            if variables.peek().is_some() && variables.all(|(id, _)| !written.contains(id)) {
                 never(None, format!("nothing is ever stored to the output {}", binding.name));
             }
         }

@@ -101,3 +101,23 @@ pub(super) fn query(
     names.sort();
     names
 }
+
+/// The subgroup operations that compute shaders of a device may use, under the names that modules ask for them by. Bits of a
+/// property, which nobody needs to enable.
+pub(super) fn of_subgroups(properties: &vk::PhysicalDeviceSubgroupProperties<'_>) -> Vec<String> {
+    if !properties.supported_stages.contains(vk::ShaderStageFlags::COMPUTE) {
+        return Vec::new();
+    }
+    let list = [
+        ("subgroupBasic", vk::SubgroupFeatureFlags::BASIC),
+        ("subgroupVote", vk::SubgroupFeatureFlags::VOTE),
+        ("subgroupArithmetic", vk::SubgroupFeatureFlags::ARITHMETIC),
+        ("subgroupBallot", vk::SubgroupFeatureFlags::BALLOT),
+        ("subgroupShuffle", vk::SubgroupFeatureFlags::SHUFFLE),
+        ("subgroupShuffleRelative", vk::SubgroupFeatureFlags::SHUFFLE_RELATIVE),
+        ("subgroupClustered", vk::SubgroupFeatureFlags::CLUSTERED),
+        ("subgroupQuad", vk::SubgroupFeatureFlags::QUAD),
+    ];
+    let supported = list.into_iter().filter(|(_, flag)| properties.supported_operations.contains(*flag));
+    supported.map(|(name, _)| name.to_owned()).collect()
+}

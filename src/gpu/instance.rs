@@ -149,7 +149,8 @@ impl Instance {
             // SAFETY: the chain holds only structures of the device's version or extensions.
             unsafe { self.raw.get_physical_device_properties2(physical, &mut properties2) };
         }
-        let features = super::features::query(&self.raw, physical, properties.api_version, &has);
+        let mut features = super::features::query(&self.raw, physical, properties.api_version, &has);
+        features.extend(super::features::of_subgroups(&subgroup));
         let limits = properties.limits;
         let period = f64::from(limits.timestamp_period);
         let kind = match properties.device_type {

@@ -87,6 +87,9 @@ pub struct Specimen {
     /// The local size that is tried, beside the reference's.
     #[serde(default)]
     pub local: Option<[u32; 3]>,
+    /// How long the worker may be silent, in seconds, where less than usual will do.
+    #[serde(default)]
+    pub patience_s: Option<u32>,
     /// In place of the usual two, as a sweep file writes them.
     #[serde(default)]
     pub cases: Vec<IndexMap<String, serde_json::Value>>,

@@ -175,7 +175,7 @@ impl Trial {
             (Ok(_), Some(text)) => Fate::Wrong(vec![format!("not refused (wanted: `{text}`)")]),
             (Err(error), None) => return Err(error),
             (Ok(planned), None) => {
-                let swept = self.sweep(planned.project, &planned.bundle)?;
+                let swept = self.sweep(planned.project, &planned.bundle, patience(specimen))?;
                 judge(specimen, &swept, &mut tried)?
             }
         };
@@ -199,7 +199,7 @@ impl Trial {
         if let Some((_, alarms)) = self.twins.get(&key) {
             return Ok((0, alarms.clone()));
         }
-        let swept = self.sweep(planned.project, &planned.bundle)?;
+        let swept = self.sweep(planned.project, &planned.bundle, Patience::default())?;
         let (mut n_admitted, mut alarms) = (0, Vec::new());
         swept.each(|at, verdict| match verdict.status {
             Status::Admitted => {
@@ -241,7 +241,7 @@ impl Trial {
         Ok(Planned { project, bundle, _folder: folder })
     }
 
-    fn sweep(&mut self, project: Project, bundle: &Bundle) -> Result<Swept, TrialError> {
+    fn sweep(&mut self, project: Project, bundle: &Bundle, patience: Patience) -> Result<Swept, TrialError> {
         let out = tempfile::tempdir().map_err(TrialError::Copy)?;
         let options = Options {
             device: self.device.clone(),
@@ -250,7 +250,7 @@ impl Trial {
             fresh: true,
             out: out.path().to_path_buf(),
             worker: self.worker.clone(),
-            patience: Patience::default(),
+            patience,
             resume_command: String::new(),
             device_locks: self.device_locks.clone().filter(|_| self.device_lock.is_none()),
             stop: Arc::clone(&self.stop),
@@ -263,6 +263,15 @@ impl Trial {
         }
         self.device_name.get_or_insert_with(|| outcome.header.device.name.clone());
         Ok(Swept { project, outcome })
+    }
+}
+
+/// For a specimen's sweep, not its twin's: only what hangs need not be waited for.
+fn patience(specimen: &Specimen) -> Patience {
+    let usual = Patience::default();
+    match specimen.patience_s.map(|s| Duration::from_secs(s.into())) {
+        Some(patience) => Patience { first: patience, floor: patience, ..usual },
+        None => usual,
     }
 }
 

@@ -174,6 +174,15 @@ fn value_fault(observation: &Observation<'_>, claim: Claim) -> Option<Verdict> {
     }
 }
 
+/// The verdict on integers that are wrong over the answer of other operands, and right over poison. `is_old` if they are that
+/// answer still.
+pub fn not_overwritten(case: &str, is_old: bool, found: &Comparison) -> Verdict {
+    let share = if is_old { "nothing of it was" } else { "not all of it was" };
+    let why = "overwritten, or what stood there went into the sums";
+    let detail = format!("I1 B of {case} over the answer of I1 A: {share} {why}; {}", found.describe());
+    Verdict::new(Status::Rejected, Kind::StaleRead, detail)
+}
+
 /// Largest error over its bound among the runs on random data; `None` when there were none.
 pub fn err_over_bound(observations: &[Observation<'_>]) -> Option<f64> {
     let random = observations.iter().filter(|o| o.family == Family::R);

@@ -21,6 +21,8 @@ pub enum Weakening {
     ConstantOperands,
     /// An output is filled with poison once, not before each run.
     OutputsKept,
+    /// No run is over an older answer instead of poison.
+    NothingOverAnswers,
     /// The family is not run.
     Without(Family),
 }

@@ -1,6 +1,7 @@
 //! One case and one given class on the device: its candidates are verified here, timed in `timing` and replayed in `replaying`.
 //! Records and runs; what an output means is [`super::judgement`]'s.
 
+mod overwriting;
 mod replaying;
 mod timing;
 
@@ -29,7 +30,7 @@ use super::pipelines::PipelineKey;
 use super::protocol::Verified;
 use super::serve::Fatal;
 use super::session::Context;
-use super::site::Site;
+use super::site::{Ground, Site};
 
 /// Dispatches of the first, rough timing.
 const PROBE_BATCH: u32 = 3;
@@ -349,14 +350,14 @@ impl Bench {
         Ok(host.as_secs_f64() * 1e3)
     }
 
-    /// Records replays of these runs into records 0, 1, 2 ... and runs them. `timed` appends a short timed batch of a
-    /// run; its nanoseconds per dispatch come back where the device has timestamps.
+    /// Records replays of these runs into records 0, 1, 2 ... and runs them; the first is always over poison. `timed` appends a
+    /// short timed batch of a run; its nanoseconds per dispatch come back where the device has timestamps.
     fn execute(
         &mut self,
         context: &mut Context,
         candidate: usize,
         runs: &[Run],
-        arm: Arm,
+        (arm, ground): (Arm, Ground),
         timed: Option<(Run, u32)>,
     ) -> Result<(Vec<Inspection>, Option<f64>), Fatal> {
         let mut dispatches = Vec::with_capacity(runs.len());
@@ -384,7 +385,8 @@ impl Bench {
                 }
                 let pipeline = lookup(&dispatch.key)?;
                 let how = (pipeline, dispatch.set, dispatch.groups);
-                self.sites[run.site].record_replay(commands, harness, &self.sets, run.operation, how, (i, arm));
+                let ground = if i == 0 { Ground::Poison } else { ground };
+                self.sites[run.site].record_replay(commands, harness, &self.sets, run.operation, how, (i, arm, ground));
             }
             if let Some((run, dispatch, batch)) = &timed {
                 commands.barrier();
@@ -447,12 +449,17 @@ impl Bench {
         runs.extend(again.iter().cycle().take(n_more));
         let timestamps = matches!(context.clock, super::clock::Clock::Timestamp { .. });
         let timed = again.first().map(|run| (*run, PROBE_BATCH)).filter(|_| timestamps);
-        let (inspections, mut time) = self.execute(context, candidate, &runs, Arm::Warm, timed)?;
+        let (inspections, mut time) = self.execute(context, candidate, &runs, (Arm::Warm, Ground::Poison), timed)?;
         verified.checks = runs.len() as u32;
         if let Some(i) = runs.iter().position(|r| self.judge.is_i1_a(*r)) {
             verified.i1_hash = Some(hash::to_text(inspections[i].canonical));
         }
         (verified.verdict, verified.err_over_bound) = self.judge(context, candidate, &runs, &inspections, true)?;
+        if verified.verdict.is_admitted()
+            && let Some(fault) = self.overwriting_fault(context, candidate)?
+        {
+            verified.verdict = fault;
+        }
         if (verified.verdict.status, verified.verdict.kind) == (Status::Rejected, Some(Kind::Structure)) {
             let is_wrong = |(run, seen): &(&Run, &Inspection)| self.judge.is_wrong_integer(**run, seen);
             if let Some(run) = runs.iter().zip(&inspections).find(is_wrong).map(|(run, _)| *run) {
@@ -605,12 +612,17 @@ impl Bench {
         candidate: usize,
         run: Run,
     ) -> Result<(Inspection, Vec<f32>), Fatal> {
-        let (again, _) = self.execute(context, candidate, &[run], Arm::Warm, None)?;
-        let output = &self.sites[run.site].output;
+        let (again, _) = self.execute(context, candidate, &[run], (Arm::Warm, Ground::Poison), None)?;
+        Ok((again[0], self.standing(context, run.site)?))
+    }
+
+    /// The output that the last run at a site left.
+    fn standing(&mut self, context: &Context, site: usize) -> Result<Vec<f32>, Fatal> {
+        let output = &self.sites[site].output;
         let bytes = read_buffer(context, &mut self.commands, output.raw()).map_err(Fatal::device_failed)?;
         // A buffer's size is rounded up to whole words.
         let bytes = bytes.get(..output.allocation.size_bytes()).unwrap_or(&bytes);
-        Ok((again[0], output.allocation.unpack(bytes).map_err(Fatal::system)?))
+        output.allocation.unpack(bytes).map_err(Fatal::system)
     }
 }
 

@@ -110,11 +110,14 @@ impl Judge {
         }
     }
 
+    /// The one right hash of a run on small integers.
+    pub fn exact_hash(&self, run: Run) -> Option<u64> {
+        self.expected.get(&run).filter(|e| e.family == Family::I1).and_then(|e| e.canonical)
+    }
+
     /// Whether small integers came out wrong.
     pub fn is_wrong_integer(&self, run: Run, inspection: &Inspection) -> bool {
-        let is_i1 = |e: &&Expected| e.family == Family::I1;
-        let expected = self.expected.get(&run).filter(is_i1).and_then(|e| e.canonical);
-        expected.is_some_and(|canonical| canonical != inspection.canonical)
+        self.exact_hash(run).is_some_and(|canonical| canonical != inspection.canonical)
     }
 
     /// Compares a whole output.

@@ -20,6 +20,14 @@ use super::harness::{Harness, Region};
 use super::serve::Fatal;
 use super::session::Context;
 
+/// What an output holds when a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ground {
+    Poison,
+    /// Whatever the run before it left there.
+    LastOutput,
+}
+
 /// A tensor on the device.
 pub enum Placed {
     Buffer { buffer: Buffer, offset_bytes: u64, range_bytes: u64 },
@@ -345,7 +353,8 @@ impl Site {
         Ok(())
     }
 
-    /// Poison, dispatch, inspect: one replay of one operation, into a record. Of the arms only the load is recorded here.
+    /// Poison where the output is to be poisoned, dispatch, inspect: one replay of one operation, into a record. Of the arms only
+    /// the load is recorded here.
     #[allow(clippy::too_many_arguments)]
     pub fn record_replay(
         &self,
@@ -354,12 +363,14 @@ impl Site {
         sets: &DescriptorSets,
         operation: usize,
         dispatch: (&Pipeline, usize, [u32; 3]),
-        (record, arm): (usize, Arm),
+        (record, arm, ground): (usize, Arm, Ground),
     ) {
         let (pipeline, set, groups) = dispatch;
         commands.barrier();
-        self.output.record_poison(commands);
-        commands.barrier();
+        if ground == Ground::Poison {
+            self.output.record_poison(commands);
+            commands.barrier();
+        }
         if arm == Arm::Loaded {
             harness.record_load(commands);
         }

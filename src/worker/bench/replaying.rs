@@ -7,6 +7,7 @@ use super::super::harness::MAX_RECORDS;
 use super::super::protocol::Replayed;
 use super::super::serve::Fatal;
 use super::super::session::Context;
+use super::super::site::Ground;
 use super::{Bench, Run, SUBMIT_CAP_NS};
 use crate::ops::Family;
 use crate::verify::Weakening;
@@ -46,7 +47,7 @@ impl Bench {
             let arm = Arm::of(n_submissions);
             n_submissions += 1;
             self.bring_about(context, arm)?;
-            let (inspections, _) = self.execute(context, candidate, &runs, arm, None)?;
+            let (inspections, _) = self.execute(context, candidate, &runs, (arm, Ground::Poison), None)?;
             for (i, inspection) in inspections.iter().enumerate() {
                 hashes[(done + i) % cycle.len()].1.push(inspection.raw);
                 arms[(done + i) % cycle.len()].push(arm);
