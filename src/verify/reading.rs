@@ -26,8 +26,6 @@ pub struct Observation<'a> {
     pub comparison: Option<Comparison>,
     /// Whether the kernel has shared memory.
     pub has_shared: bool,
-    /// Why the probe could not have told right from wrong, if it could not.
-    pub doubt: Option<String>,
 }
 
 /// What the kernel claims.
@@ -114,9 +112,6 @@ fn faults(observation: &Observation<'_>, claim: Claim) -> Vec<Verdict> {
         poison_fault(seen, observation.allocation, observation.has_shared).into_iter().collect();
     faults.extend(value_fault(observation, claim));
     faults.extend(padding_fault(seen, observation.allocation));
-    if let Some(doubt) = &observation.doubt {
-        faults.push(Verdict::new(Status::Untested, Kind::NotDiscriminating, doubt.clone()));
-    }
     faults
 }
 
@@ -224,7 +219,6 @@ mod tests {
                 expected: (*family != Family::R).then_some(own),
                 other: is_i1.then_some(other),
                 comparison: (!is_i1).then(|| comparison(true)),
-                doubt: None,
                 has_shared: false,
             }
         });
@@ -268,7 +262,6 @@ mod tests {
             r[0].inspection.canonical = 11;
             r[2].inspection.canonical = 11;
             r[3].comparison = Some(comparison(false));
-            r[3].doubt = Some("weak".into());
             r[3].inspection.n_padding_bad = 1;
         };
         assert_eq!(kind_after(F32, break_all), rejected(Kind::Structure));
@@ -293,13 +286,6 @@ mod tests {
         assert_eq!(kind_after(F32, |r| r[0].expected = None), untested(Kind::NotReached));
         assert_eq!(kind_after(F32, |r| r[3].comparison = None), untested(Kind::NotReached));
         assert_eq!(kind_after(F32, |r| r[0].inspection.n_logical = 0), untested(Kind::NotReached));
-        assert_eq!(kind_after(F32, |r| r[2].doubt = Some("weak".into())), untested(Kind::NotDiscriminating));
-        // A probe that could not tell does not excuse a fault.
-        let both = kind_after(F32, |r| {
-            r[0].doubt = Some("weak".into());
-            r[0].inspection.canonical = 11;
-        });
-        assert_eq!(both, rejected(Kind::Structure));
         // A probe case needs its own runs.
         assert_eq!(kind_after(F32, |r| r[0].case = "probe"), untested(Kind::NotReached));
     }

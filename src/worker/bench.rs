@@ -123,6 +123,8 @@ pub struct Bench {
     numbered: HashMap<usize, Run>,
     /// What the class binds: one list for each way of packing.
     bindings: Vec<Vec<Binding>>,
+    /// Raw hashes of what an admitted candidate left when it was verified, on the case itself: its replays must leave the same.
+    verified_raw: HashMap<(usize, Run), u64>,
     /// The last rough time of one dispatch, by candidate: how long a batch will take is known before it is submitted.
     rough_ns: HashMap<usize, f64>,
 }
@@ -224,6 +226,7 @@ impl Bench {
             differences: HashMap::new(),
             numbered: HashMap::new(),
             bindings,
+            verified_raw: HashMap::new(),
             rough_ns: HashMap::new(),
         })
     }
@@ -475,6 +478,8 @@ impl Bench {
         }
         if verified.verdict.is_admitted() {
             context.passed_large.extend(large.into_iter().map(|(_, how)| how));
+            let of_case = runs.iter().zip(&inspections).filter(|(run, _)| run.site == 0);
+            self.verified_raw.extend(of_case.map(|(run, seen)| ((candidate, *run), seen.raw)));
             let random = again.first().and_then(|run| runs.iter().position(|r| r == run));
             if let Some(text) = random.and_then(|at| self.differences.get(&inspections[at].raw)) {
                 verified.verdict.detail = text.clone();

@@ -296,7 +296,6 @@ impl ChainBench {
             expected: None,
             other: None,
             comparison: Some(comparison),
-            doubt: None,
             has_shared: chain.links[link].shared_bytes > 0,
         };
         let verdict = reading::read(&[observation], placement.claim, &[]);

@@ -220,7 +220,6 @@ impl Judge {
                     expected: expected.canonical,
                     other: hash_of(s.run.site, expected.family, expected.set),
                     comparison: s.comparison.clone().or_else(accepted),
-                    doubt: None,
                     has_shared,
                 })
             })
@@ -271,13 +270,13 @@ impl Judge {
         reading::err_over_bound(&self.observations(seen, allocations, false, |site| site == 0))
     }
 
-    /// Reads replays: the raw hashes of each run, in order.
-    pub fn read_replays(&self, hashes: &[(Run, Vec<u64>)]) -> ReplayReading {
+    /// Reads replays: the raw hashes of each run, in order. `verified` is what a run left when it was verified, where that is known.
+    pub fn read_replays(&self, hashes: &[(Run, Vec<u64>)], verified: impl Fn(Run) -> Option<u64>) -> ReplayReading {
         let sets: Vec<ReplayedSet<'_>> = hashes
             .iter()
             .filter_map(|(run, hashes)| {
-                let expected = self.expected.get(run)?;
-                Some(ReplayedSet { family: expected.family, set: expected.set, hashes, expected: None })
+                let Expected { family, set, .. } = *self.expected.get(run)?;
+                Some(ReplayedSet { family, set, hashes, expected: verified(*run) })
             })
             .collect();
         crate::verify::replays::read(&sets)

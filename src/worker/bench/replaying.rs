@@ -58,7 +58,7 @@ impl Bench {
             }
             done += n;
         }
-        let reading = self.judge.read_replays(&hashes);
+        let reading = self.judge.read_replays(&hashes, |run| self.verified_raw.get(&(candidate, run)).copied());
         let mut replayed = Replayed::bare(self.case, candidate, reading.verdict);
         replayed.replays = done as u32;
         replayed.distinct = reading.distinct;
