@@ -29,6 +29,7 @@ use crate::sweep::session::{self, Ending, Options, Outcome};
 use crate::sweep::shelf::{self, Shelved};
 use crate::sweep::summary::Summary;
 use crate::sweep::supervisor::{Patience, WorkerProgram};
+use crate::sweep::walk;
 use crate::worker::bundle::{Bundle, BundleError, Manifest};
 
 mod bugs;
@@ -78,6 +79,9 @@ pub struct Args {
     /// Only this candidate, such as VARIANT@8x8x1 (and its class's reference); may be given more than once.
     #[arg(long, value_name = "VARIANT[@LOCAL]")]
     only: Vec<String>,
+    /// Where the candidates of the sweep leave it open which axis values bring a fault, do not verify further ones to find out.
+    #[arg(long)]
+    no_walk: bool,
     /// Ask what the device's bugs.yaml lists, and those of its older drivers: only those candidates, on those cases, of every
     /// sweep that saw them (or of FILE alone).
     #[arg(long, conflicts_with_all = ["cases", "only", "validate"])]
@@ -155,7 +159,13 @@ fn sweep(common: &Common, args: &Args, mut bundle: Loaded, stop: Arc<AtomicBool>
     let mut progress = Progress::new();
     let outcome = session::run(&bundle.bundle, &options, &mut progress);
     progress.finish();
-    let outcome = outcome.map_err(|e| Failure::new(e.exit_code(), miette::miette!("{e}")))?;
+    let mut outcome = outcome.map_err(|e| Failure::new(e.exit_code(), miette::miette!("{e}")))?;
+    // The journal holds the whole sweep by now.
+    if let Some(project) = bundle.project.as_ref().filter(|_| is_walked(args, &outcome)) {
+        walk::run(&mut outcome, project, &bundle.bundle, &options, &mut progress);
+        progress.finish();
+    }
+    let is_interrupted = outcome.walk.as_ref().is_some_and(|walk| walk.is_interrupted);
     let repeat = if args.repeat { Repeat::Number } else { Repeat::Replace };
     let name = &outcome.state.manifest.sweep;
     let is_saved = outcome.was_complete && outcome.folder.join(format!("{name}.csv")).exists();
@@ -213,6 +223,7 @@ fn sweep(common: &Common, args: &Args, mut bundle: Loaded, stop: Arc<AtomicBool>
     let ending = match ending {
         Ending::Interrupted => exit::INTERRUPTED,
         Ending::GaveUp(_) => exit::DEVICE_FAILED,
+        Ending::Complete if is_interrupted => exit::INTERRUPTED,
         Ending::Complete if summary.n_admitted() == 0 => exit::NOTHING_ADMITTED,
         Ending::Complete => exit::OK,
         Ending::Wall => exit::INCOMPLETE,
@@ -223,6 +234,13 @@ fn sweep(common: &Common, args: &Args, mut bundle: Loaded, stop: Arc<AtomicBool>
         json["error"] = failure.json();
     }
     Ok(Told { json, text, ending, failure })
+}
+
+/// Whether culprits may be looked for beside the candidates. A person who names candidates wants these, and faults under the
+/// layer may be the layer's.
+fn is_walked(args: &Args, outcome: &Outcome) -> bool {
+    let is_asked = !args.no_walk && !args.bugs && args.only.is_empty() && args.validate.is_empty();
+    is_asked && matches!(outcome.ending, Ending::Complete) && !outcome.was_complete
 }
 
 fn find_worker() -> Result<WorkerProgram, Failure> {
@@ -296,8 +314,10 @@ fn resume_command(args: &Args) -> String {
         words.extend(["--reproducers".to_owned(), dir.display().to_string()]);
     }
     words.extend(args.only.iter().flat_map(|c| ["--only".to_owned(), c.clone()]));
-    if args.bugs {
-        words.push("--bugs".to_owned());
+    for (name, is_given) in [("--no-walk", args.no_walk), ("--bugs", args.bugs)] {
+        if is_given {
+            words.push(name.to_owned());
+        }
     }
     words.push("--resume".to_owned());
     hint::command(&words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))

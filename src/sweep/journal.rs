@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use super::record::Walked;
 use crate::gpu::Capabilities;
 use crate::hint;
 use crate::verify::{Kind, Verdict};
@@ -102,6 +103,8 @@ pub enum Entry {
         death: Death,
         detail: String,
     },
+    #[serde(rename = "w")]
+    Walked(Box<Walked>),
     /// Nanoseconds of an order on the device, in compilers, and in all.
     #[serde(rename = "t")]
     Spent(u64, u64, u64),
@@ -317,6 +320,13 @@ impl Journal {
         file.set_len(good_bytes).map_err(failed)?;
         file.seek(std::io::SeekFrom::Start(good_bytes)).map_err(failed)?;
         Ok((Journal { path: path.to_path_buf(), file }, damage))
+    }
+
+    /// Opens the journal of a sweep that ended here, to say more.
+    pub fn reopen(path: &Path) -> Result<Journal, JournalError> {
+        let file = File::options().append(true).open(path);
+        let file = file.map_err(|source| JournalError::Write { path: path.to_path_buf(), source })?;
+        Ok(Journal { path: path.to_path_buf(), file })
     }
 
     /// Whether a journal of this very sweep lies at `path`.

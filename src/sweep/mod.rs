@@ -11,6 +11,7 @@
 pub mod agreement;
 pub mod alike;
 pub mod applicability;
+mod attendant;
 pub mod blame;
 mod chain_file;
 mod chain_plan;
@@ -39,3 +40,4 @@ pub mod state;
 pub mod summary;
 pub mod supervisor;
 pub mod triage;
+pub mod walk;

@@ -236,6 +236,28 @@ impl Watch for Progress {
         }
     }
 
+    fn walked(&mut self, n_done: usize, n_all: usize) {
+        let text = format!("walking to culprits: {n_done} of {n_all} more candidates verified");
+        if n_done == 0 {
+            self.last_line = None;
+        }
+        match &self.bar {
+            Some(bar) => {
+                if bar.is_finished() {
+                    bar.reset();
+                }
+                bar.set_length(n_all as u64);
+                bar.set_position(n_done as u64);
+                bar.set_message(text);
+            }
+            None if self.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY) => {
+                notice(format_args!("[{}] {text}", duration_s(self.began.elapsed().as_secs_f64())));
+                self.last_line = Some(Instant::now());
+            }
+            None => {}
+        }
+    }
+
     fn note(&mut self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| notice(text)),

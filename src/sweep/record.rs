@@ -2,6 +2,7 @@
 //! Must not know rounds or files.
 
 use indexmap::IndexSet;
+use serde::{Deserialize, Serialize};
 
 use crate::verify::replays::ArmCount;
 use crate::verify::{Kind, Status, Verdict};
@@ -86,6 +87,19 @@ pub struct ReplayRecord {
     pub deviation_median: Option<f64>,
     pub deviation_max: Option<f64>,
     pub arms: Vec<ArmCount>,
+}
+
+/// A neighbour of a rejected candidate that the sweep did not ask for, and that was verified to find a culprit. It has no row,
+/// and no table learns from it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Walked {
+    pub case: usize,
+    pub given: usize,
+    pub variant: String,
+    pub local: [u32; 3],
+    /// On the axes that are not given, and the local size.
+    pub values: Vec<String>,
+    pub verdict: Verdict,
 }
 
 /// All records of a sweep, case-major.

@@ -14,6 +14,7 @@ use super::journal::{
 use super::lock::{Lock, LockError, device_lock_name};
 use super::state::{State, Step};
 use super::supervisor::{Heard, Hello, Patience, Worker, WorkerError, WorkerProgram};
+use super::walk::Walk;
 use crate::exit;
 use crate::hint;
 use crate::matrix::local_name;
@@ -65,6 +66,8 @@ pub trait Watch {
     fn began(&mut self, _header: &Header, _state: &State) {}
     fn step(&mut self, _state: &State, _step: &Step) {}
     fn entry(&mut self, _state: &State, _entry: &Entry) {}
+    /// Neighbours of rejected candidates are verified: how many of those that are wanted by now.
+    fn walked(&mut self, _n_done: usize, _n_all: usize) {}
     /// Something a person should know.
     fn note(&mut self, _text: &str) {}
 }
@@ -85,6 +88,8 @@ pub struct Outcome {
     pub total_wall_s: f64,
     /// It was so before this sitting, which did nothing.
     pub was_complete: bool,
+    /// What came of looking for culprits beside the candidates; `None` where nobody did.
+    pub walk: Option<Walk>,
     /// Nobody else writes the results while these are held.
     pub locks: Locks,
 }
@@ -199,7 +204,19 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
     let state = session.state;
     let total_wall_s = state.spent.sessions_s;
     let folder = options.out.join(device_folder);
-    Ok(Outcome { state, header, ending, journal: path, folder, started, wall, total_wall_s, was_complete, locks })
+    Ok(Outcome {
+        state,
+        header,
+        ending,
+        journal: path,
+        folder,
+        started,
+        wall,
+        total_wall_s,
+        was_complete,
+        walk: None,
+        locks,
+    })
 }
 
 /// The journal's lock first: whoever has that has the device, too, and is named with what they are about.

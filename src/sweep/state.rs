@@ -10,7 +10,7 @@ use super::deaths::{self, Deaths};
 use super::finalists::{self, Member};
 use super::journal::{Death, During, Entry};
 use super::race::Race;
-use super::record::Records;
+use super::record::{Records, Walked};
 use super::schedule;
 use crate::matrix::local_name;
 use crate::results::row::ELSEWHERE;
@@ -81,6 +81,8 @@ pub struct State {
     races: Vec<Option<Race>>,
     pub finals: Vec<Final>,
     pub chains: Chains,
+    /// What was verified beside the candidates, to find culprits.
+    pub walked: Vec<Walked>,
     pub spent: Spent,
     pub n_blocks: u64,
     pub n_deaths: u32,
@@ -126,6 +128,7 @@ impl State {
             races: (0..n_cases * n_given).map(|_| None).collect(),
             finals: vec![Final::default(); n_given],
             chains: Chains::new(&manifest, misfit),
+            walked: Vec::new(),
             spent: Spent::default(),
             n_blocks: 0,
             n_deaths: 0,
@@ -388,6 +391,11 @@ impl State {
                     }
                     (_, None) => self.died_idle(*case, given, *during, *death, detail),
                     _ => {}
+                }
+            }
+            Entry::Walked(walked) => {
+                if walked.case < self.records.n_cases() && walked.given < self.members.len() {
+                    self.walked.push((**walked).clone());
                 }
             }
             Entry::Spent(device_ns, compile_ns, wall_ns) => {

@@ -9,14 +9,17 @@ use super::agreement::Agreement;
 use super::blame;
 use super::chains::ChainTotal;
 use super::explain::{ErrorDistribution, error_distributions};
+use super::record::Walked;
 use super::rows::{Standings, overhead_share};
 use super::session::{Ending, Outcome};
 use super::state::State;
+use super::walk::Walk;
 use crate::hint;
 use crate::matrix::candidate_name;
 use crate::notice::count;
 use crate::results::Saved;
 use crate::verify::{Status, Verdict};
+use crate::worker::bundle::Manifest;
 
 #[derive(Debug, Serialize)]
 pub struct Summary {
@@ -29,6 +32,10 @@ pub struct Summary {
     pub n_candidates: usize,
     pub n_cases: usize,
     pub verdicts: Vec<VerdictCount>,
+    /// Candidates that were verified beside those of the sweep, to find culprits; not counted anywhere else.
+    pub walked: Vec<WalkedTo>,
+    /// What came of it, in the run that did it.
+    pub walk: Option<Walk>,
     pub winners: Vec<Winner>,
     pub finalists: Vec<Finalist>,
     pub chains: Vec<ChainTotal>,
@@ -50,6 +57,25 @@ pub struct VerdictCount {
     pub example: Option<Example>,
     /// The axis values that bring it, such as `tile=2x2x8 with weights=buf`, and on how many candidates and cases they do.
     pub culprits: BTreeMap<String, usize>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct WalkedTo {
+    pub case: String,
+    pub variant: String,
+    pub local: [u32; 3],
+    pub verdict: Verdict,
+}
+
+impl WalkedTo {
+    fn of(manifest: &Manifest, walked: &Walked) -> WalkedTo {
+        WalkedTo {
+            case: manifest.cases[walked.case].case.id.clone(),
+            variant: walked.variant.clone(),
+            local: walked.local,
+            verdict: walked.verdict.clone(),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -150,6 +176,8 @@ impl Summary {
             n_candidates: manifest.candidates.len(),
             n_cases: manifest.cases.len(),
             verdicts: verdicts(state),
+            walked: state.walked.iter().map(|walked| WalkedTo::of(manifest, walked)).collect(),
+            walk: outcome.walk.clone(),
             winners: winners(state),
             finalists: finalists(state),
             chains: state.chains.totals(manifest),
@@ -430,7 +458,34 @@ impl Summary {
                 out.push('\n');
             }
         }
+        self.walk_lines(out);
         out.push('\n');
+    }
+
+    /// How culprits were made certain.
+    fn walk_lines(&self, out: &mut String) {
+        if self.walked.is_empty() && self.walk.is_none() {
+            return;
+        }
+        let mut text = format!("walked: {} verified", count(self.walked.len(), "more candidate"));
+        if let Some(walk) = &self.walk {
+            let uncertain = walk.n_faults - walk.n_certain;
+            text += &format!(
+                " for {} in {}",
+                count(walk.n_faults, "uncertain culprit"),
+                super::progress::duration_s(walk.wall_s)
+            );
+            if uncertain > 0 {
+                text += &format!("; {uncertain} still not certain");
+            }
+            if walk.n_left > 0 {
+                text += &format!("; {} beyond the {} were not walked to", walk.n_left, walk.n_faults);
+            }
+            if let Some(why) = &walk.ended {
+                text += &format!("; ended early: {why}");
+            }
+        }
+        *out += &wrap("", &text, "  ");
     }
 
     fn winner_lines(&self, out: &mut String) {

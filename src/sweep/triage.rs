@@ -5,16 +5,16 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use serde::Serialize;
 
 use super::applicability;
+use super::attendant::{Attendant, Lost, Request};
 use super::diagnosis::{self, Diagnosis};
 use super::reproducer::{self, ReproducerError};
 use super::session::{Options, SweepError, lock_device};
 use super::sibling::{Relation, siblings};
-use super::supervisor::{Heard, Hello, Worker, WorkerError};
+use super::supervisor::WorkerError;
 use crate::codegen::Reflection;
 use crate::matrix::local_name;
 use crate::results::device_folder;
@@ -25,8 +25,6 @@ use crate::worker::protocol::{Event, Order, OutputCount, Triaged, Way};
 
 /// What triage found, in the folder of the device.
 pub const TRIAGE_FILE: &str = "triage.yaml";
-/// Silence for this much longer than the longest so far is a hang, on a machine that is slow with all.
-const SLOWEST_FACTOR: u32 = 10;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TriageError {
@@ -264,7 +262,7 @@ pub fn run(
     // From a copy: a worker keeps what the driver compiled beside its bundle.
     let bundle = bundle.save_part(manifest, &options.out.join("bundle"))?;
     let manifest = &bundle.manifest;
-    let (worker, hello) = start(&bundle, options)?;
+    let (attendant, hello) = Attendant::start(&bundle, options)?;
     let device = hello.device;
     let doing = format!("triaging {}", name_of(manifest, candidate));
     let _lock = lock_device(&device, options, &doing, &mut |text| watch.note(text)).map_err(TriageError::Busy)?;
@@ -277,22 +275,12 @@ pub fn run(
         let obstacle = misfit(arm.candidate).map(|verdict| verdict.detail);
         Tally { arm, outputs: BTreeMap::new(), clock_mhz: None, obstacle, is_lost: false }
     });
-    let mut bed = Bed {
-        bundle: &bundle,
-        options,
-        case,
-        worker: Some(worker),
-        tallies: tallies.collect(),
-        begun: HashSet::new(),
-        slowest: Duration::ZERO,
-    };
+    let mut bed = Bed { options, case, attendant, tallies: tallies.collect(), begun: HashSet::new() };
     let end = bed.rounds(effort, watch)?;
     let replayed = count(&bed.tallies);
     let is_steady = end == End::Complete && replayed.iter().all(|arm| arm.deviating == 0 && !arm.is_lost);
     let verdict = if is_steady { bed.verdict(candidate) } else { None };
-    if let Some(worker) = bed.worker.take() {
-        worker.quit();
-    }
+    bed.attendant.quit();
     Ok(Triage {
         candidate: name_of(manifest, candidate),
         case: manifest.cases[case].case.id.clone(),
@@ -307,12 +295,6 @@ pub fn run(
     })
 }
 
-fn start(bundle: &Bundle, options: &Options) -> Result<(Worker, Hello), WorkerError> {
-    let mut program = options.worker.clone();
-    program.args.extend(["--manifest".into(), bundle.manifest_hash.clone().into()]);
-    Worker::start(&program, &bundle.dir, options.device.as_deref(), &options.patience)
-}
-
 struct Tally {
     arm: Arm,
     /// Replays by operands, hash and what is known of the output.
@@ -323,15 +305,12 @@ struct Tally {
 }
 
 struct Bed<'a> {
-    bundle: &'a Bundle,
     options: &'a Options,
     case: usize,
-    worker: Option<Worker>,
+    attendant: Attendant<'a>,
     tallies: Vec<Tally>,
     /// Arms that the present worker has set up.
     begun: HashSet<usize>,
-    /// The longest that a worker was silent so far.
-    slowest: Duration,
 }
 
 /// How one order ended.
@@ -357,15 +336,14 @@ impl Bed<'_> {
                 }
                 let arm = self.tallies[at].arm.clone();
                 watch.step(round as usize * n_arms + turn, n_all, round + 1, &arm.name);
-                if self.worker.is_none() {
-                    match start(self.bundle, self.options) {
-                        Ok((worker, _)) => self.worker = Some(worker),
-                        Err(e) => return Ok(End::Lost(format!("no fresh worker came up: {e}"))),
+                if !self.attendant.is_there() {
+                    if let Err(e) = self.attendant.restart() {
+                        return Ok(End::Lost(format!("no fresh worker came up: {e}")));
                     }
                     self.begun.clear();
                 }
                 if let Heeded::Lost(how) = self.order(at, share) {
-                    self.worker = None;
+                    self.attendant.lose();
                     let how = format!("worker lost in round {}: {how}", round + 1);
                     watch.note(&format!("{}: {how}", arm.name));
                     let tally = &mut self.tallies[at];
@@ -397,6 +375,15 @@ impl Bed<'_> {
         Heeded::Done
     }
 
+    /// What an order brings, or how the worker was lost. A stop waits for it.
+    fn ask(&mut self, order: &Order, is_first: bool) -> Result<Vec<Event>, String> {
+        let request = Request { order, is_first, predicted_ns: 0.0, is_stopped: &|| false };
+        self.attendant.ask(&request).map_err(|lost| match lost {
+            Lost::Dead { how, .. } => how,
+            Lost::Stopped => "stopped".to_owned(),
+        })
+    }
+
     /// What verification says of the candidate; `None` where no worker says so.
     fn verdict(&mut self, candidate: usize) -> Option<Verdict> {
         let order = Order::Verify { case: self.case, candidates: vec![candidate], ahead: Vec::new() };
@@ -405,37 +392,6 @@ impl Bed<'_> {
             Event::Verified(verified) if verified.candidate == candidate => Some(verified.verdict),
             _ => None,
         })
-    }
-
-    /// What an order brings, but for its beginnings and its end; or how the worker was lost.
-    fn ask(&mut self, order: &Order, is_first: bool) -> Result<Vec<Event>, String> {
-        let Some(worker) = self.worker.as_mut() else { return Err("there is none".to_owned()) };
-        if !worker.send(order) {
-            return Err(match worker.hear(Duration::ZERO) {
-                Heard::Gone(how) => how,
-                _ => "it does not listen any more".to_owned(),
-            });
-        }
-        let mut events = Vec::new();
-        loop {
-            let mut patience = self.options.patience.for_event(is_first, 0.0);
-            if self.options.patience.factor > 0.0 {
-                patience = patience.max(self.slowest * SLOWEST_FACTOR);
-            }
-            let asked_at = std::time::Instant::now();
-            let event = match worker.hear(patience) {
-                Heard::Event(event) => event,
-                Heard::Silence => return Err(format!("no event for {:.0} s", patience.as_secs_f64())),
-                Heard::Gone(how) => return Err(how),
-            };
-            self.slowest = self.slowest.max(asked_at.elapsed());
-            match event {
-                Event::Begin { .. } => {}
-                Event::Done { .. } => return Ok(events),
-                Event::Fatal { message, .. } => return Err(message),
-                other => events.push(other),
-            }
-        }
     }
 }
 

@@ -21,7 +21,7 @@ pub struct Culprit {
     /// Indices of axes, ascending, with the value of each.
     pub values: Vec<(usize, String)>,
     /// Some candidate with these values has, for each of them, an admitted neighbour that differs in nothing else. A sweep of
-    /// pairs may lack those, and then only makes it likely.
+    /// pairs may lack those, and then only makes it likely, unless it walked to them.
     pub is_shown: bool,
 }
 
@@ -38,7 +38,9 @@ impl Culprit {
 /// The culprit of each bad point; `None` for the others, and where nothing but the class as a whole is to blame.
 ///
 /// A set of values is to blame for a point that has it when all points that have it are bad, and when without any one of
-/// its values a point is admitted. Of several, the one with the fewest values is named, then the one that explains most.
+/// its values a point is admitted. Of several, one that admitted neighbours show to be needed comes before those that are
+/// only likely, as every cause of its candidate's fault must hold all of it; then the one with the fewest values, then the one
+/// that explains most.
 pub fn culprits(points: &[Point]) -> Vec<Option<Culprit>> {
     let n_axes = points.first().map_or(0, |p| p.values.len());
     if points.iter().all(|p| !p.is_bad) || points.iter().any(|p| p.values.len() != n_axes) {
@@ -97,7 +99,7 @@ impl<'a> Tally<'a> {
     }
 
     fn blame(&self, point: &'a Point) -> Option<Culprit> {
-        let mut best: Option<(usize, bool, Reverse<usize>, Culprit)> = None;
+        let mut best: Option<(bool, usize, Reverse<usize>, Culprit)> = None;
         for (set, count) in self.sets.iter().zip(&self.counts) {
             let Some(count) = count.get(&restricted(point, set)).filter(|c| c.n_admitted == 0) else { continue };
             if !count.is_shown && !set.iter().all(|&axis| self.is_needed(point, set, axis)) {
@@ -105,7 +107,7 @@ impl<'a> Tally<'a> {
             }
             let values = set.iter().map(|&axis| (axis, point.values[axis].clone())).collect();
             let culprit = Culprit { values, is_shown: count.is_shown };
-            let blamed = (set.len(), !count.is_shown, Reverse(count.n_bad), culprit);
+            let blamed = (!count.is_shown, set.len(), Reverse(count.n_bad), culprit);
             if best.as_ref().is_none_or(|b| (blamed.0, blamed.1, blamed.2) < (b.0, b.1, b.2)) {
                 best = Some(blamed);
             }

@@ -12,6 +12,7 @@ pub mod inspection;
 pub mod pattern;
 pub mod reading;
 pub mod replays;
+pub mod walk;
 pub mod weakening;
 
 pub use applicability::applicability;
