@@ -23,7 +23,7 @@ use session_events::ask;
 const REPLAYS: u32 = 500;
 
 /// What gets through without which rule, on any device.
-const SURVIVORS: [(Weakening, &str); 13] = [
+const SURVIVORS: [(Weakening, &str); 14] = [
     (Weakening::GreaterThan, "nan_for_a_fraction"),
     (Weakening::NanIsEqual, "nan_for_a_fraction"),
     (Weakening::SignedRelative, "negative_outputs_cut_off"),
@@ -34,6 +34,7 @@ const SURVIVORS: [(Weakening, &str); 13] = [
     (Weakening::Without(Family::I2), "sums_coarse_below_2_15"),
     (Weakening::Without(Family::I3), "sums_coarse_past_2_21"),
     (Weakening::Without(Family::I4), "small_terms_skipped"),
+    (Weakening::Without(Family::P), "mm_weights_of_tf32"),
     (Weakening::Without(Family::Z), "offset_for_zero_weights"),
     (Weakening::Without(Family::R), "negative_outputs_cut_off"),
     (Weakening::Without(Family::X), "padding_by_a_product"),

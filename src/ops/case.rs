@@ -84,7 +84,7 @@ fn n_activations(op: Op) -> usize {
 }
 
 /// The range of activation `clamp`. Exact in every dtype.
-pub const CLAMP_RANGE: [i64; 2] = [0, 6];
+pub const CLAMP_RANGE: [i64; 2] = [-1, 2];
 
 /// The most texels a tensor may have: shaders index with a signed 32-bit int.
 const MAX_TEXELS: i64 = i32::MAX as i64;
@@ -485,7 +485,7 @@ mod tests {
         let features = features(&case).unwrap();
         assert!(features.keys().map(String::as_str).eq(FEATURES[0].1.iter().copied()));
         assert_eq!((features["h_out"], features["w_out"], features["stride_1_pad_0"]), (6, 5, 0));
-        assert_eq!((features["clamp_min"], features["clamp_max"]), (0, 6));
+        assert_eq!((features["clamp_min"], features["clamp_max"]), (-1, 2));
     }
 
     #[test]

@@ -211,11 +211,19 @@ fn exact_in_f32(shape: &Conv2dShape, operands: &Operands) -> Result<bool, Refere
         Ok(values.par_iter().map(|v| v.abs()).reduce(|| 0.0, f32::max).into())
     };
     let a = largest("input", &operands.input)?;
-    largest("weight", &operands.weight)?;
+    let largest_w = largest("weight", &operands.weight)?;
     // Row by row: one large weight among many small ones is no reason to give up.
     let row_sum = |row: &[f32]| row.iter().map(|w| f64::from(w.abs())).sum::<f64>();
     let w = operands.weight.par_chunks(shape.n_terms().max(1)).map(row_sum).reduce(|| 0.0, f64::max);
-    let bound = a * w + largest("bias", &operands.bias)?;
+    // Nor is a pixel with few inputs that are not zero.
+    let (n_pixels, group_in) = (shape.h_in * shape.w_in, shape.c_in / shape.groups);
+    let pixel_sum = |channels: &[f32], pixel: usize| -> f64 {
+        channels.iter().skip(pixel).step_by(n_pixels).map(|a| f64::from(a.abs())).sum()
+    };
+    let of_group = |channels: &[f32]| (0..n_pixels).map(|pixel| pixel_sum(channels, pixel)).fold(0.0, f64::max);
+    let of_pixel = operands.input.par_chunks((n_pixels * group_in).max(1)).map(of_group).reduce(|| 0.0, f64::max);
+    let n_taps = (shape.kernel_h * shape.kernel_w) as f64;
+    let bound = (a * w).min(of_pixel * n_taps * largest_w) + largest("bias", &operands.bias)?;
     if bound >= 2_147_483_648.0 {
         return Err(ReferenceError::TooLarge { bound });
     }

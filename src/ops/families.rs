@@ -7,6 +7,7 @@
 //! | `I2` | positive integers, sums above 2^11 with products exact in f16 | is the accumulator at least f32? |
 //! | `I3` | positive integers, sums in (65504, 2^24) | products and sums past the range of f16 |
 //! | `I4` | two products of +2^20 and -2^20 around I1 | small terms lost beside large ones |
+//! | `P` | one product a sum: inputs (A) or weights (B) with every bit of the storage dtype, times one | are operands narrowed? |
 //! | `H` | weights one-hot, inputs numbered | *which* index is wrong |
 //! | `Z` | input zero (set A), weights zero (set B) | additive offsets |
 //! | `R` | N(0,1) x N(0,1/K), as stored | rounding, non-determinism |
@@ -46,11 +47,12 @@ pub enum Family {
     I3,
     I4,
     X,
+    P,
 }
 
 impl Family {
-    pub const ALL: [Family; 8] =
-        [Family::I1, Family::I2, Family::I3, Family::I4, Family::H, Family::Z, Family::X, Family::R];
+    pub const ALL: [Family; 9] =
+        [Family::I1, Family::I2, Family::I3, Family::I4, Family::P, Family::H, Family::Z, Family::X, Family::R];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -58,11 +60,17 @@ impl Family {
             Family::I2 => "I2",
             Family::I3 => "I3",
             Family::I4 => "I4",
+            Family::P => "P",
             Family::H => "H",
             Family::Z => "Z",
             Family::R => "R",
             Family::X => "X",
         }
+    }
+
+    /// Whether its values are not the same for every dtype that they are stored as.
+    pub fn depends_on_storage(self) -> bool {
+        matches!(self, Family::R | Family::X | Family::P)
     }
 
     /// Families of integers run without an activation, which would hide faults.
@@ -119,6 +127,7 @@ pub fn operands(
         Family::I2 => mid_integers(&shape, input, weight),
         Family::I3 => wide_integers(&shape, input, weight),
         Family::I4 => cancelling(&shape, small_integers(&shape, input, weight, bias)),
+        Family::P => one_hot::precise(&shape, set, storage, input, weight),
         Family::H => one_hot::operands(&shape),
         Family::X => specials::among(&shape, small_integers(&shape, input, weight, bias), storage),
         Family::Z => {
@@ -140,7 +149,7 @@ fn elementwise(shape: &Conv2dShape, family: Family, storage: Dtype, input: Strea
     let wide = F32_EXACT as u32 - 1;
     let far = if storage == Dtype::F16 { 15.0 } else { 100.0 };
     let element = |i: usize| match family {
-        Family::I1 | Family::I4 | Family::X => signed(input, i, I1_MAGNITUDE as u32),
+        Family::I1 | Family::I4 | Family::P | Family::X => signed(input, i, I1_MAGNITUDE as u32),
         Family::I2 => (I1_LIMIT + 2 + 2 * input.below(i as u64, I1_LIMIT / 2 - 2)) as f32,
         Family::I3 => (wide / 2 + input.below(i as u64, wide / 2)) as f32,
         Family::H => one_hot::id_of(i) as f32,
@@ -291,7 +300,8 @@ const WIDE_MAGNITUDE: usize = 1 << 11;
 pub fn applies(family: Family, shape: &Conv2dShape, storage: Dtype, accumulate: Dtype) -> bool {
     match (family, shape.op) {
         (Family::I3, Op::Elementwise) => storage == Dtype::F32,
-        (Family::I4 | Family::Z, Op::Elementwise) => false,
+        // Its I3 has every bit of f32, its I2 every bit of f16.
+        (Family::I4 | Family::P | Family::Z, Op::Elementwise) => false,
         _ => applies_to_sums(family, shape, accumulate),
     }
 }
@@ -463,7 +473,7 @@ pub fn probe_check(
             }
             Ok(())
         }
-        Family::H | Family::Z | Family::X => Ok(()),
+        Family::P | Family::H | Family::Z | Family::X => Ok(()),
     }
 }
 

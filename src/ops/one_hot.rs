@@ -1,9 +1,12 @@
-//! Family H: every output element is a copy of one input element, and the inputs are numbered, so that a wrong output says where
-//! it came from. Knows which input belongs where; must not judge.
+//! Operands of which each sum has one product. Family H: every output element is a copy of one input element, and the inputs are
+//! numbered, so that a wrong output says where it came from. Family P: every output is one operand with all the bits that its
+//! dtype holds. Knows which input belongs where; must not judge.
 
 use super::case::Conv2dShape;
 use super::conv2d::coordinates;
-use super::families::Operands;
+use super::families::{OperandSet, Operands};
+use super::random::Stream;
+use crate::matrix::Dtype;
 
 /// Ids stay exact in f16; a prime number of them, so that no stride of a layout repeats them.
 const N_IDS: usize = 2039;
@@ -18,6 +21,41 @@ pub(super) fn operands(shape: &Conv2dShape) -> Operands {
             .collect(),
         bias: vec![0.0; shape.c_out],
     }
+}
+
+/// Family P. An operand that passes through f16 (11 bits), TF32 (11) or bf16 (8) changes, whatever K is; the bound of random data
+/// grows with K and covers that from K = 512 on. The other factor is one, so nothing is rounded and any order will do.
+pub(super) fn precise(shape: &Conv2dShape, set: OperandSet, storage: Dtype, input: Stream, weight: Stream) -> Operands {
+    let n_bits = match storage {
+        Dtype::F32 => 24,
+        Dtype::F16 => 11,
+    };
+    // Odd, with the highest bit set: it takes all of them.
+    let precise = |stream: Stream, i: usize| {
+        let magnitude = (1u32 << (n_bits - 1)) + 2 * stream.below(i as u64, 1 << (n_bits - 2)) + 1;
+        if stream.below(!(i as u64), 2) == 0 { magnitude as f32 } else { -(magnitude as f32) }
+    };
+    let (n_terms, group_in) = (shape.n_terms(), shape.c_in / shape.groups);
+    let n_pixels = shape.h_in * shape.w_in;
+    let one = |is_there: bool| f32::from(u8::from(is_there));
+    let (input, weight) = match set {
+        OperandSet::A => {
+            let weights = (0..shape.n_weight())
+                .map(|i| one(i % n_terms == weight.below((i / n_terms) as u64, n_terms as u32) as usize));
+            ((0..shape.n_input()).map(|i| precise(input, i)).collect(), weights.collect())
+        }
+        OperandSet::B => {
+            // One pixel of each window, and one channel of each group there.
+            let inputs = (0..shape.n_input()).map(|i| {
+                let (pixel, channel) = (i % n_pixels, i / n_pixels % shape.c_in);
+                let is_seen = pixel / shape.w_in % shape.kernel_h == 0 && pixel % shape.w_in % shape.kernel_w == 0;
+                let row = i / n_pixels / shape.c_in * n_pixels + pixel;
+                one(is_seen && channel % group_in == input.below(row as u64, group_in as u32) as usize)
+            });
+            (inputs.collect(), (0..shape.n_weight()).map(|i| precise(weight, i)).collect())
+        }
+    };
+    Operands { input, weight, bias: vec![0.0; shape.c_out] }
 }
 
 /// The value that input element `index` has.
@@ -75,6 +113,26 @@ mod tests {
             for (i, value) in output.iter().enumerate() {
                 let want = source_of(&shape, i).map_or(0, |at| id_of(index_at(shape.input_dims(), at)));
                 assert_eq!(*value as usize, want, "element {i} of {shape:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_precise_sum_is_one_operand_with_all_its_bits() {
+        let window = [("kernel_h", 3), ("kernel_w", 3), ("stride", 2), ("padding", 1), ("groups", 2), ("batch", 2)];
+        let grouped = [&[("c_in", 6), ("c_out", 40), ("h", 7), ("w", 5)][..], &window].concat();
+        for shape in [shape("conv2d", &[("c_in", 1024), ("c_out", 27), ("h", 3), ("w", 5)]), shape("conv2d", &grouped)]
+        {
+            for (set, storage) in
+                [OperandSet::A, OperandSet::B].into_iter().flat_map(|set| [(set, Dtype::F32), (set, Dtype::F16)])
+            {
+                let operands = precise(&shape, set, storage, Stream::new(1, 0), Stream::new(1, 1));
+                let output = exact(&shape, &operands).unwrap();
+                let (low, n_zero) = (if storage == Dtype::F32 { 1 << 23 } else { 1 << 10 }, output.len() / 2);
+                assert!(output.iter().filter(|v| **v == 0).count() < n_zero, "{set:?} of {shape:?}");
+                for value in output.iter().filter(|v| **v != 0) {
+                    assert!(value.abs() > low && value.abs() < 2 * low && value % 2 != 0, "{value} {set:?} {shape:?}");
+                }
             }
         }
     }

@@ -29,7 +29,7 @@ pub enum Expectation {
 impl Expectation {
     pub fn of(family: Family, storage: Dtype, accumulate: Dtype) -> Self {
         match (family, storage, accumulate) {
-            (Family::I1 | Family::H | Family::Z | Family::I4, _, _) => Expectation::Exact,
+            (Family::I1 | Family::H | Family::P | Family::Z | Family::I4, _, _) => Expectation::Exact,
             (Family::I2 | Family::I3, Dtype::F32, Dtype::F32) => Expectation::Exact,
             (Family::I2, Dtype::F16, Dtype::F32) => Expectation::EitherNeighbourF16,
             (Family::I3, Dtype::F16, Dtype::F32) => Expectation::OverflowF16,

@@ -41,8 +41,14 @@ pub const REQUIRED: [(Family, OperandSet); 4] =
 
 /// What a small relative needs beyond the families of the case itself, where they apply: one of them at the case's own K will
 /// do, since no number of pixels changes what they show.
-pub const REQUIRED_AT_K: [(Family, OperandSet); 4] =
-    [(Family::I3, OperandSet::A), (Family::I4, OperandSet::A), (Family::Z, OperandSet::A), (Family::Z, OperandSet::B)];
+pub const REQUIRED_AT_K: [(Family, OperandSet); 6] = [
+    (Family::I3, OperandSet::A),
+    (Family::I4, OperandSet::A),
+    (Family::P, OperandSet::A),
+    (Family::P, OperandSet::B),
+    (Family::Z, OperandSet::A),
+    (Family::Z, OperandSet::B),
+];
 
 /// What one relative needs, a padded one where there is one: what lies outside the image must not be an infinity times zero.
 pub const REQUIRED_OF_SPECIALS: (Family, OperandSet) = (Family::X, OperandSet::A);
@@ -155,6 +161,10 @@ fn value_fault(observation: &Observation<'_>, claim: Claim) -> Option<Verdict> {
         (Family::I3, Expectation::Exact | Expectation::OverflowF16) => {
             rejected(Kind::PrecisionClass, format!("products or sums past 2^16 are not those of f32; {detail}"))
         }
+        (Family::P, _) => rejected(
+            Kind::PrecisionClass,
+            format!("an operand is narrower than it is stored: the only product is one operand times one; {detail}"),
+        ),
         (Family::I4, _) => rejected(Kind::PrecisionClass, format!("terms are lost beside +-2^20; {detail}")),
         (Family::I2, Expectation::Exact | Expectation::EitherNeighbourF16) => rejected(
             Kind::PrecisionClass,

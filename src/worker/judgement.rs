@@ -88,7 +88,7 @@ impl Judge {
         let exact = Expectation::of(family, self.claim.storage, self.claim.accumulate) == Expectation::Exact;
         let canonical = match canonical {
             None if exact => {
-                let exact = references.exact(case, family, set, self.seed)?;
+                let exact = references.exact(case, family, set, self.seed, self.claim.storage)?;
                 Some(hash::canonical(&exact.iter().map(|v| *v as f32).collect::<Vec<_>>()))
             }
             given => given,
@@ -148,7 +148,7 @@ impl Judge {
             let bound = Bound::new(accumulate, storage, shape.n_terms(), shape.activation);
             return Ok(comparer.where_known(values, &expected, (&bound, specials::SUBNORMAL_SLACK), dims));
         }
-        let exact = references.exact(case, *family, *set, self.seed)?;
+        let exact = references.exact(case, *family, *set, self.seed, storage)?;
         Ok(match expectation {
             Expectation::EitherNeighbourF16 => comparer.either_neighbour_f16(values, &exact, dims),
             Expectation::OverflowF16 => comparer.overflow_f16(values, &exact, dims),

@@ -13,10 +13,10 @@ use crate::ops::{Case, CaseError, Family, OperandSet, Operands};
 /// Below so many multiply-adds every element of a random output is checked against its bound, above a sample.
 const WHOLE_REFERENCE_MACS: usize = 1 << 24;
 
-/// Which operands, of the case without its activation. Whole numbers do not depend on the dtype they are stored in.
+/// Which operands, of the case without its activation. Most whole numbers do not depend on the dtype they are stored in.
 type OperandKey = (String, Family, OperandSet, Option<Dtype>);
 /// Which integers they must give, of the case with its activation.
-type ExactKey = (String, Family, OperandSet);
+type ExactKey = (String, Family, OperandSet, Option<Dtype>);
 
 #[derive(Default)]
 pub struct References {
@@ -43,7 +43,7 @@ impl References {
         storage: Dtype,
     ) -> Result<Arc<Operands>, CaseError> {
         let plain = case.without_activation();
-        let key = (plain.id.clone(), family, set, matches!(family, Family::R | Family::X).then_some(storage));
+        let key = (plain.id.clone(), family, set, family.depends_on_storage().then_some(storage));
         if let Some(found) = self.operands.get(&key) {
             return Ok(Arc::clone(found));
         }
@@ -53,12 +53,19 @@ impl References {
     }
 
     /// The exact output of an integer family.
-    pub fn exact(&mut self, case: &Case, family: Family, set: OperandSet, seed: u64) -> Result<Arc<Vec<i32>>, String> {
-        let key = (case.id.clone(), family, set);
+    pub fn exact(
+        &mut self,
+        case: &Case,
+        family: Family,
+        set: OperandSet,
+        seed: u64,
+        storage: Dtype,
+    ) -> Result<Arc<Vec<i32>>, String> {
+        let key = (case.id.clone(), family, set, family.depends_on_storage().then_some(storage));
         if let Some(found) = self.exact.get(&key) {
             return Ok(Arc::clone(found));
         }
-        let operands = self.operands(case, family, set, seed, Dtype::F32).map_err(|e| e.to_string())?;
+        let operands = self.operands(case, family, set, seed, storage).map_err(|e| e.to_string())?;
         let shape = Conv2dShape::of(case).map_err(|e| e.to_string())?;
         let exact = Arc::new(conv2d::exact(&shape, &operands).map_err(|e| e.to_string())?);
         self.exact.insert(key, Arc::clone(&exact));
