@@ -157,7 +157,7 @@ fn a_slow_candidate_that_is_wrong_too_shows_in_its_verdict_not_in_the_winner() {
     assert!(summary.winners.iter().all(|w| w.variant != "k_f32_t2" || w.local != [8, 8, 1]));
     assert_eq!(summary.i1.n_differing, 2, "its hash is another one on both cases");
     assert_eq!(slow.culprit.as_deref(), Some("tile=t2 with local=8x8x1"), "either alone is admitted");
-    let text = summary.text("tilesmith sweep --resume");
+    let text = summary.text("tilesmith sweep --resume", "tilesmith table");
     assert!(text.contains("brought by tile=t2 with local=8x8x1: 2 of 2"), "{text}");
 }
 
@@ -170,7 +170,11 @@ fn candidates_that_are_wrong_alike_do_not_count_as_bit_identical() {
     let (outcome, _) = Lab::new().run(&reject(0..2 * N));
     let summary = Summary::of(&outcome, None);
     assert!(!summary.i1.is_identical && summary.i1.hashes.is_empty(), "{:?}", summary.i1);
-    assert!(summary.text("").contains("I1: nothing to compare: no candidate was admitted"), "{}", summary.text(""));
+    assert!(
+        summary.text("", "tilesmith table").contains("I1: nothing to compare: no candidate was admitted"),
+        "{}",
+        summary.text("", "tilesmith table")
+    );
 
     // More of one kind of wrong than of right.
     let (outcome, _) = Lab::new().run(&reject(2..2 * N));
@@ -223,7 +227,7 @@ fn a_winner_that_fails_its_replays_leaves_the_next_best_as_the_winner_and_is_nam
         let condemned = winner.in_place_of.as_ref().map(|c| (c.variant.as_str(), c.local, c.verdict.as_str()));
         assert_eq!(condemned, is_named.then_some(("k_f32_t3", LOCALS[0], "unstable(race)")), "{}", winner.case);
     }
-    let text = summary.text("");
+    let text = summary.text("", "tilesmith table");
     assert!(text.contains("in place of k_f32_t3@8x8x1, which won and is unstable(race)"), "{text}");
 }
 
@@ -485,7 +489,7 @@ fn blocks_that_stay_disturbed_are_counted_where_their_times_are_read() {
     assert_eq!(outcome.ending, Ending::Complete, "a busy machine must not keep a sweep from its end");
     let (n_blocks, n_disturbed) = outcome.state.n_kept();
     assert!(n_blocks > 0 && n_disturbed == n_blocks);
-    let text = Summary::of(&outcome, None).text("").split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = Summary::of(&outcome, None).text("", "tilesmith table").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(&format!("redone ({n_disturbed} still disturbed the third time)")), "{text}");
     let saved = rows::save(&outcome, Repeat::Replace).unwrap();
     let provenance = Provenance::from_yaml(&std::fs::read_to_string(&saved.yaml).unwrap(), &saved.yaml).unwrap();
@@ -504,7 +508,7 @@ fn identical_candidates_have_no_significant_winner() {
     // Noise of 5 % makes somebody lead; without a difference to show, the incumbent stays.
     assert!(summary.winners.iter().all(|w| w.is_incumbent), "{:?}", summary.winners);
     assert!(summary.winners.iter().any(|w| w.contender.is_some()), "{:?}", summary.winners);
-    let text = summary.text("");
+    let text = summary.text("", "tilesmith table");
     assert!(text.contains("stays: not told apart in the holdout from"), "{text}");
     assert!(rows.iter().filter(|r| r.stage == "reference" && r.rounds > 0).all(|r| r.tie));
     for row in rows.iter().filter(|r| r.stage != "reference" && r.rounds > 0) {

@@ -169,6 +169,8 @@ fn a_changed_template_is_found_where_the_cache_tells_and_left_to_check_where_it_
     let changed = check();
     assert_eq!(changed.status.code(), Some(exit::FOUND));
     assert!(stderr(&changed).contains("compile to other SPIR-V than what was measured"), "{}", stderr(&changed));
+    let text = words(&stdout(&changed));
+    assert!(text.contains("Not up to date with the project: ") && !text.contains("Up to date"), "{text}");
     let written = tilesmith(project.path(), &["table"]);
     assert_eq!(written.status.code(), Some(exit::OK));
     assert!(stderr(&written).contains("compile to other SPIR-V than what was measured"), "{}", stderr(&written));

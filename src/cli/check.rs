@@ -18,7 +18,7 @@ use crate::hint;
 use crate::matrix::interface::FIRST_SPEC_ID;
 use crate::matrix::suggestion::did_you_mean;
 use crate::matrix::{Kernel, Variant};
-use crate::notice::notice;
+use crate::notice::{count, notice, wrap, wrap_lines};
 use crate::ops;
 use crate::table::{Closure, closure, write};
 
@@ -89,7 +89,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     let code = faults.chain(open).max().unwrap_or(exit::OK);
     match common.format {
         Format::Json => {
-            let document = json!({
+            let mut document = json!({
                 "ok": code == exit::OK,
                 "compiler": compiler_version(),
                 "matrix_hash": project.matrix_hash(),
@@ -97,6 +97,9 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
                 "n_harness_shaders": harness.modules().len(),
                 "kernels": checked.iter().map(document).collect::<Vec<_>>(),
             });
+            if let Some(error) = error_document(&checked, code) {
+                document["error"] = error;
+            }
             print(&format!("{document:#}\n"))?;
         }
         Format::Text | Format::Md => report(&project, checked, wall_s, args.all)?,
@@ -204,19 +207,22 @@ fn report(project: &Project, checked: Vec<Checked>, wall_s: f64, all: bool) -> R
     for end in &open {
         let _ = writeln!(text, "{end}");
     }
-    let _ = if failures.is_empty() && !open.is_empty() {
+    let next = if failures.is_empty() && !open.is_empty() {
         let (sweep, table) = (hint::command("sweep"), hint::command("table"));
-        writeln!(text, "next: `{sweep}` measures what is compiled now, and `{table}` writes the tables anew")
+        format!("next: `{sweep}` measures what is compiled now, and `{table}` writes the tables anew")
     } else if failures.is_empty() {
-        writeln!(text, "next: `{}` verifies and times them on a device", hint::command("sweep"))
+        format!("next: `{}` verifies and times them on a device", hint::command("sweep"))
     } else {
-        writeln!(text, "next: mend what stderr lists, then `{}` again", hint::command("check"))
+        format!("next: mend what stderr lists, then `{}` again", hint::command("check"))
     };
+    text += &wrap("", &next, "  ");
     print(&text)?;
     for (kernel, error) in failures {
         match error {
             // Its text is a list already, and long: no frame round it.
-            CodegenError::Compile(errors) => notice(format_args!("kernel {kernel}: {}", errors.listing(all))),
+            CodegenError::Compile(errors) => {
+                notice(wrap_lines(&format!("kernel {kernel}: {}", errors.listing(all))).trim_end());
+            }
             other => notice(format_args!("{:?}", miette::Report::new(other))),
         }
     }
@@ -279,6 +285,37 @@ fn document(checked: &Checked) -> Value {
         }),
         Err(error) => json!({ "kernel": kernel, "ok": false, "error": messages(error) }),
     }
+}
+
+/// What every command says of an error, where a kernel could not be compiled; the kernels' own entries have the details.
+fn error_document(checked: &[Checked], code: i32) -> Option<Value> {
+    let mut kernels = Vec::new();
+    let mut causes: Vec<String> = Vec::new();
+    for Checked { kernel, outcome, .. } in checked {
+        let Err(error) = outcome else { continue };
+        kernels.push(kernel.name.as_str());
+        let told = match error {
+            CodegenError::Compile(errors) => {
+                let fault = |fault: crate::codegen::failure::Fault| {
+                    let first = fault.first;
+                    let variants = count(fault.variants.len(), "variant");
+                    format!("{}: {}: {} (in {variants})", first.template, first.step.name(), first.message)
+                };
+                errors.faults().into_iter().map(fault).collect()
+            }
+            other => messages(other),
+        };
+        causes.extend(told.into_iter().map(|cause| format!("kernel {}: {cause}", kernel.name)));
+    }
+    let at_fault = kernels.join(", ");
+    (!kernels.is_empty()).then(|| {
+        json!({
+            "message": format!("{} at fault: {at_fault}", count(kernels.len(), "kernel")),
+            "causes": causes,
+            "help": format!("`{}` lists the same for a person", hint::command("check")),
+            "exit_code": code,
+        })
+    })
 }
 
 /// The message of an error and those of the problems it stands for.

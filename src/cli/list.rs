@@ -11,6 +11,7 @@ use crate::codegen::{CodegenError, Project};
 use crate::matrix::expression::ExpressionError;
 use crate::matrix::local_name;
 use crate::matrix::{Axis, AxisChoice, Expansion, Kernel, Phase, Variant};
+use crate::notice::wrap;
 use crate::ops;
 use crate::{exit, hint};
 
@@ -51,9 +52,10 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
     if common.format == Format::Json {
         text = format!("{:#}\n", json!({ "kernels": documents }));
     } else {
-        let _ = writeln!(text, "next: `{}` compiles every variant", hint::command("check"));
+        text += &wrap("", &format!("next: `{}` compiles every variant", hint::command("check")), "  ");
         if !args.filtered {
-            let _ = writeln!(text, "  `{}` says what was filtered out and why", hint::command("list --filtered"));
+            let filtered = hint::command("list --filtered");
+            text += &wrap("  ", &format!("`{filtered}` says what was filtered out and why"), "    ");
         }
     }
     print(&text)

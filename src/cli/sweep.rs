@@ -206,7 +206,7 @@ fn sweep(common: &Common, args: &Args, mut bundle: Loaded, stop: Arc<AtomicBool>
     json["tables"] = paths.clone().into();
     json["reproducers"] = serde_json::json!(reproducers.as_ref().ok().and_then(|r| Some(&r.as_ref()?.0)));
     json["bugs"] = known.as_ref().ok().and_then(Option::as_ref).map_or(Value::Null, bugs::json);
-    let mut text = summary.text(&resume_command(args));
+    let mut text = summary.text(&resume_command(args), &table_command(args));
     if args.explain {
         text += &explain::text(&summary.errors);
     }
@@ -290,6 +290,18 @@ fn reproducers_text(folders: &[PathBuf], n_faults: usize, n_bad_chains: usize) -
     )
 }
 
+/// What shows the tables of these results: those of another folder than the project's are not looked for.
+fn table_command(args: &Args) -> String {
+    match &args.out {
+        None => hint::command("table"),
+        Some(out) => {
+            let tables = out.join("tables").display().to_string();
+            let words = format!("table --results {} --out {}", quoted(&out.display().to_string()), quoted(&tables));
+            hint::command(&words)
+        }
+    }
+}
+
 /// The same command line, going on.
 fn resume_command(args: &Args) -> String {
     let mut words = vec!["sweep".to_owned()];
@@ -346,7 +358,7 @@ fn whole(common: &Common, args: &Args) -> Result<Loaded, Failure> {
     let (bundle, project, shelved) = match &args.bundle {
         Some(dir) => {
             let bundle = Bundle::load(&common.resolve(dir));
-            (bundle.map_err(|e| Failure::new(e.exit_code(), miette::miette!("{e}")))?, None, None)
+            (bundle.map_err(unreadable_bundle)?, None, None)
         }
         None => {
             let project = plan::load_project(&common.project)?;
@@ -375,6 +387,23 @@ fn part(whole: Loaded, part: Manifest) -> Result<Loaded, Failure> {
         tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
     let bundle = whole.bundle.save_part(part, folder.path()).map_err(bundle_failure)?;
     Ok(Loaded { bundle, _folder: Some(folder), ..whole })
+}
+
+fn unreadable_bundle(error: BundleError) -> Failure {
+    let code = error.exit_code();
+    match error {
+        BundleError::Manifest { path, source } => {
+            let (line, column) = (source.line(), source.column());
+            let text = source.to_string();
+            // The place is in front already.
+            let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+            let path = path.display();
+            let message =
+                format!("{path}:{line}:{column}: {message} (cut short, or made by another tilesmith? bundle it again)");
+            Failure::new(code, miette::miette!("{message}"))
+        }
+        other => Failure::new(code, miette::miette!("{other}")),
+    }
 }
 
 fn bundle_failure(error: BundleError) -> Failure {

@@ -92,6 +92,10 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         Format::Json => json_text(&made, shaders.as_ref()),
         Format::Text | Format::Md => {
             let mut text: String = made.iter().map(|m| summary(m, args.check)).collect();
+            // Tables that are what the results give may still be of other shaders than the project's.
+            for warning in shaders.iter().filter(|_| args.check).flat_map(Shaders::warnings) {
+                push(&mut text, &format!("Not up to date with the project: {warning}."));
+            }
             if let Some(shaders) = shaders.as_ref().filter(|s| s.n_variants > 0 && (args.check || !s.untold.is_empty()))
             {
                 push(&mut text, &shaders.reach());

@@ -45,7 +45,10 @@ pub enum ResultsError {
     DuplicateColumn { path: PathBuf, column: String },
     #[error("{path}:{line}: column {column}: {value:?} is not allowed (allowed: {allowed})")]
     BadCell { path: PathBuf, line: u64, column: String, value: String, allowed: String },
-    #[error("{path}{at}: {message} (`{}` writes this file; without it the CSV still loads)", hint::command("sweep"))]
+    #[error(
+        "{path}{at}: {message} (`{}` writes this file; without it `diff` still reads the CSV, but `table` does not, since it tells the device)",
+        hint::command("sweep")
+    )]
     Provenance { path: PathBuf, at: Place, message: String },
     #[error("{path}{at}: {message} (nothing was written to it: mend it, or move it away and sweep again)")]
     Bugs { path: PathBuf, at: Place, message: String },

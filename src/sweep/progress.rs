@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::journal::{Entry, Header};
 use super::session::{Watch, describe_candidate};
 use super::state::{State, Step};
-use super::summary::wrap;
+use crate::notice::wrap;
 use crate::notice::{count, notice};
 use crate::verify::Status;
 

@@ -14,9 +14,8 @@ use super::rows::{Standings, overhead_share};
 use super::session::{Ending, Outcome};
 use super::state::State;
 use super::walk::Walk;
-use crate::hint;
 use crate::matrix::candidate_name;
-use crate::notice::count;
+use crate::notice::{count, wrap};
 use crate::results::Saved;
 use crate::verify::{Status, Verdict};
 use crate::worker::bundle::Manifest;
@@ -355,8 +354,6 @@ fn finalists(state: &State) -> Vec<Finalist> {
 const MAX_LINES: usize = 24;
 /// Most culprits of one verdict in the text.
 const MAX_CULPRITS: usize = 4;
-/// Two less than 80 columns: a command that is broken ends its line in ` \\`.
-const WRAP_AT: usize = 78;
 
 fn cases(n: usize) -> String {
     count(n, "case")
@@ -366,31 +363,9 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// Breaks at spaces; the first line begins with `first`, later ones with `indent`.
-pub(super) fn wrap(first: &str, text: &str, indent: &str) -> String {
-    let mut out = first.to_owned();
-    let mut column = first.chars().count();
-    let mut is_start = true;
-    for word in text.split_whitespace() {
-        if !is_start && column + 1 + word.chars().count() > WRAP_AT {
-            out.push('\n');
-            out.push_str(indent);
-            column = indent.chars().count();
-        } else if !is_start {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += word.chars().count();
-        is_start = false;
-    }
-    out.push('\n');
-    out
-}
-
 impl Summary {
-    /// For a person; `resume` is the command that goes on.
-    pub fn text(&self, resume: &str) -> String {
+    /// For a person; `resume` is the command that goes on, `table` the one that shows what came of these results.
+    pub fn text(&self, resume: &str, table: &str) -> String {
         let mut out = String::new();
         let ending = match (self.ending, &self.why) {
             ("complete", _) => "complete".to_owned(),
@@ -417,7 +392,6 @@ impl Summary {
         out += &match self.ending {
             "complete" if !self.chains.is_empty() => String::new(),
             "complete" if self.n_admitted() > 0 => {
-                let table = hint::command("table");
                 format!(
                     "\n{}",
                     wrap("", &format!("next: `{table}` shows what the tables pick, and at what regret"), "  ")

@@ -168,7 +168,7 @@ pub struct Bundle {
 pub enum BundleError {
     #[error("{path}: not a bundle: {source} (make one with `{}`)", hint::command("bundle SWEEP -o DIR"))]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("{path}:{source} (made by another tilesmith? bundle it again)")]
+    #[error("{path}: {source} (made by another tilesmith? bundle it again)")]
     Manifest { path: PathBuf, source: serde_json::Error },
     #[error(
         "{path}: schema {found} of the bundle is not {MANIFEST_SCHEMA}, the one this program reads; bundle it again"

@@ -77,7 +77,7 @@ pub fn summary(made: &Made, check: bool) -> String {
                 },
             );
         }
-        (_, true, true) => push(&mut out, "Up to date with the results."),
+        (_, true, true) => push(&mut out, "The files are what the results give."),
         (_, true, false) => {
             files(&mut out, "Not up to date:", &made.files);
             push(&mut out, &format!("Next: `{}`.", crate::hint::command("table")));
