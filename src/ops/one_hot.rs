@@ -48,7 +48,8 @@ pub(super) fn precise(shape: &Conv2dShape, set: OperandSet, storage: Dtype, inpu
             // One pixel of each window, and one channel of each group there.
             let inputs = (0..shape.n_input()).map(|i| {
                 let (pixel, channel) = (i % n_pixels, i / n_pixels % shape.c_in);
-                let is_seen = pixel / shape.w_in % shape.kernel_h == 0 && pixel % shape.w_in % shape.kernel_w == 0;
+                let (y, x) = (pixel / shape.w_in, pixel % shape.w_in);
+                let is_seen = y.is_multiple_of(shape.kernel_h) && x.is_multiple_of(shape.kernel_w);
                 let row = i / n_pixels / shape.c_in * n_pixels + pixel;
                 one(is_seen && channel % group_in == input.below(row as u64, group_in as u32) as usize)
             });
