@@ -2,7 +2,9 @@
 #![cfg(all(feature = "compile", feature = "device"))]
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
+
+mod project_copy;
 
 const SWEEP: &str = "schema: 1
 input: {c: 12, h: 9, w: 7}
@@ -27,18 +29,7 @@ struct Lab(tempfile::TempDir);
 impl Lab {
     /// The project with a sweep of two chains, and `edits` (file, from, to) in its templates.
     fn new(sweep: &str, edits: &[(&str, &str, &str)]) -> Lab {
-        let dir = tempfile::tempdir().unwrap();
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        std::fs::copy(root.join("variants.yaml"), dir.path().join("variants.yaml")).unwrap();
-        copy(&root.join("templates"), &dir.path().join("templates"));
-        std::fs::write(dir.path().join("chains.yaml"), sweep).unwrap();
-        for (file, from, to) in edits {
-            let path = dir.path().join("templates").join(file);
-            let text = std::fs::read_to_string(&path).unwrap();
-            assert_eq!(text.matches(from).count(), 1, "{from}");
-            std::fs::write(&path, text.replace(from, to)).unwrap();
-        }
-        Lab(dir)
+        Lab(project_copy::copied(("chains.yaml", sweep), edits))
     }
 
     fn sweep(&self, args: &[&str]) -> Output {
@@ -46,10 +37,7 @@ impl Lab {
     }
 
     fn run(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tilesmith"));
-        // Tests of one device run side by side.
-        command.env("TILESMITH_LOCKS", self.0.path().join("locks"));
-        command.args(args).arg("--project").arg(self.0.path()).output().unwrap()
+        project_copy::tilesmith(self.0.path(), args)
     }
 
     /// The exit code and what is known of each chain.
@@ -62,15 +50,6 @@ impl Lab {
         let summary: serde_json::Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
         (output.status.code(), summary["chains"].as_array().unwrap().clone())
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let place = to.join(path.file_name().unwrap());
-        if path.is_dir() { copy(&path, &place) } else { std::fs::copy(&path, &place).map(drop).unwrap() }
     }
 }
 

@@ -2,7 +2,9 @@
 #![cfg(all(feature = "compile", feature = "device"))]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
+
+mod project_copy;
 
 const SWEEP: &str = "{schema: 1, kernel: matmul, given: [{storage: f32}], local: [[8, 8, 1]],
   cases: [{c_in: 24, c_out: 13, h: 1, w: 21}], candidates: \"kstep == 8\", rounds: {min: 6, max: 6, sample: 200us},
@@ -15,38 +17,17 @@ struct Lab(tempfile::TempDir);
 impl Lab {
     /// The project, with every second row of the tiles of four read twice.
     fn new() -> Lab {
-        let dir = tempfile::tempdir().unwrap();
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        std::fs::copy(root.join("variants.yaml"), dir.path().join("variants.yaml")).unwrap();
-        copy(&root.join("templates"), &dir.path().join("templates"));
-        let template = dir.path().join("templates/matmul.comp.jinja");
-        let text = std::fs::read_to_string(&template).unwrap();
-        assert_eq!(text.matches(HEALTHY).count(), 1);
-        std::fs::write(&template, text.replace(HEALTHY, FAULT)).unwrap();
-        std::fs::write(dir.path().join("faulty.yaml"), SWEEP).unwrap();
-        Lab(dir)
+        Lab(project_copy::copied(("faulty.yaml", SWEEP), &[("matmul.comp.jinja", HEALTHY, FAULT)]))
     }
 
     fn tilesmith(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tilesmith"));
-        // Tests of one device run side by side.
-        command.env("TILESMITH_LOCKS", self.0.path().join("locks"));
-        command.args(args).arg("--project").arg(self.0.path()).output().unwrap()
+        project_copy::tilesmith(self.0.path(), args)
     }
 
     fn reproduce(&self, folder: &Path) -> (Option<i32>, serde_json::Value) {
         let output = self.tilesmith(&["reproduce", folder.to_str().unwrap(), "--format", "json"]);
         let document = serde_json::from_slice(&output.stdout);
         (output.status.code(), document.unwrap_or_else(|_| String::from_utf8_lossy(&output.stderr).into()))
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let place = to.join(path.file_name().unwrap());
-        if path.is_dir() { copy(&path, &place) } else { std::fs::copy(&path, &place).map(drop).unwrap() }
     }
 }
 
@@ -63,7 +44,7 @@ fn a_rejection_is_written_down_and_found_again_from_its_folder_alone() {
     // Nothing of the project is needed.
     let elsewhere = tempfile::tempdir().unwrap();
     let folder = elsewhere.path().join("fault");
-    copy(&folders[0], &folder);
+    project_copy::copy(&folders[0], &folder);
     std::fs::remove_dir_all(lab.0.path().join("templates")).unwrap();
 
     let shader = std::fs::read_to_string(folder.join("shader.comp")).unwrap();

@@ -3,7 +3,9 @@
 #![cfg(all(feature = "compile", feature = "device"))]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
+
+mod project_copy;
 
 const SWEEP: &str =
     "{schema: 1, kernel: conv2d_pw, given: [{storage: f32, act: buf, acc: f32}], local: [[8, 8, 1], [4, 16, 1]],
@@ -34,24 +36,13 @@ struct Lab(tempfile::TempDir);
 
 impl Lab {
     fn new(when: &str) -> Lab {
-        let dir = tempfile::tempdir().unwrap();
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        std::fs::copy(root.join("variants.yaml"), dir.path().join("variants.yaml")).unwrap();
-        copy(&root.join("templates"), &dir.path().join("templates"));
-        let template = dir.path().join("templates/conv2d_pw.comp.jinja");
-        let text = std::fs::read_to_string(&template).unwrap();
-        assert_eq!((text.matches(PUSH).count(), text.matches(STORE).count()), (1, 1));
-        let text = text.replace(PUSH, &format!("{COUNTER}{PUSH}")).replace(STORE, &fault(when));
-        std::fs::write(&template, text).unwrap();
-        std::fs::write(dir.path().join("faulty.yaml"), SWEEP).unwrap();
-        Lab(dir)
+        let pw = "conv2d_pw.comp.jinja";
+        let edits = [(pw, PUSH, &*format!("{COUNTER}{PUSH}")), (pw, STORE, &*fault(when))];
+        Lab(project_copy::copied(("faulty.yaml", SWEEP), &edits))
     }
 
     fn tilesmith(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tilesmith"));
-        // Tests of one device run side by side.
-        command.env("TILESMITH_LOCKS", self.0.path().join("locks"));
-        command.args(args).arg("--project").arg(self.0.path()).output().unwrap()
+        project_copy::tilesmith(self.0.path(), args)
     }
 
     /// The first folder that a sweep writes.
@@ -71,15 +62,6 @@ impl Lab {
         let output = self.tilesmith(&args);
         let document = serde_json::from_slice(&output.stdout);
         (output.status.code(), document.unwrap_or_else(|_| String::from_utf8_lossy(&output.stderr).into()))
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let place = to.join(path.file_name().unwrap());
-        if path.is_dir() { copy(&path, &place) } else { std::fs::copy(&path, &place).map(drop).unwrap() }
     }
 }
 

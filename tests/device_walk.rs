@@ -4,9 +4,11 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::Value;
+
+mod project_copy;
 
 /// Beside the faulty pair one candidate with the same tile, one with the same weights, and the reference.
 const SWEEP: &str =
@@ -27,40 +29,19 @@ struct Lab(tempfile::TempDir);
 impl Lab {
     /// The project, with a wrong element where `when` holds of a variant.
     fn new(when: &str) -> Lab {
-        let dir = tempfile::tempdir().unwrap();
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        std::fs::copy(root.join("variants.yaml"), dir.path().join("variants.yaml")).unwrap();
-        copy(&root.join("templates"), &dir.path().join("templates"));
-        let template = dir.path().join("templates/conv2d_pw.comp.jinja");
-        let text = std::fs::read_to_string(&template).unwrap();
-        assert_eq!(text.matches(STORE).count(), 1);
         let fault =
             format!("{STORE}\n{{% if {when} %}}\n if (id == ivec3(0) && p == 0 && o == 0) y.x += 1.0;\n{{% endif %}}");
-        std::fs::write(&template, text.replace(STORE, &fault)).unwrap();
-        std::fs::write(dir.path().join("faulty.yaml"), SWEEP).unwrap();
-        Lab(dir)
+        Lab(project_copy::copied(("faulty.yaml", SWEEP), &[("conv2d_pw.comp.jinja", STORE, &fault)]))
     }
 
     fn tilesmith(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tilesmith"));
-        // Tests of one device run side by side.
-        command.env("TILESMITH_LOCKS", self.0.path().join("locks"));
-        command.args(args).arg("--project").arg(self.0.path()).output().unwrap()
+        project_copy::tilesmith(self.0.path(), args)
     }
 
     fn sweep(&self, more: &[&str]) -> Value {
         let output = self.tilesmith(&[&["sweep", "faulty.yaml", "--format", "json"], more].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let place = to.join(path.file_name().unwrap());
-        if path.is_dir() { copy(&path, &place) } else { std::fs::copy(&path, &place).map(drop).unwrap() }
     }
 }
 

@@ -358,7 +358,7 @@ fn whole(common: &Common, args: &Args) -> Result<Loaded, Failure> {
     let (bundle, project, shelved) = match &args.bundle {
         Some(dir) => {
             let bundle = Bundle::load(&common.resolve(dir));
-            (bundle.map_err(unreadable_bundle)?, None, None)
+            (bundle.map_err(|e| Failure::new(e.exit_code(), miette::miette!("{e}")))?, None, None)
         }
         None => {
             let project = plan::load_project(&common.project)?;
@@ -387,23 +387,6 @@ fn part(whole: Loaded, part: Manifest) -> Result<Loaded, Failure> {
         tempfile::tempdir().map_err(|e| Failure::new(exit::SYSTEM, miette::miette!("cannot make a folder: {e}")))?;
     let bundle = whole.bundle.save_part(part, folder.path()).map_err(bundle_failure)?;
     Ok(Loaded { bundle, _folder: Some(folder), ..whole })
-}
-
-fn unreadable_bundle(error: BundleError) -> Failure {
-    let code = error.exit_code();
-    match error {
-        BundleError::Manifest { path, source } => {
-            let (line, column) = (source.line(), source.column());
-            let text = source.to_string();
-            // The place is in front already.
-            let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-            let path = path.display();
-            let message =
-                format!("{path}:{line}:{column}: {message} (cut short, or made by another tilesmith? bundle it again)");
-            Failure::new(code, miette::miette!("{message}"))
-        }
-        other => Failure::new(code, miette::miette!("{other}")),
-    }
 }
 
 fn bundle_failure(error: BundleError) -> Failure {

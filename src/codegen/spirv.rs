@@ -1,12 +1,12 @@
-//! A module's words, as a parser can take them.
+//! A module's words, as rspirv can take them. Must not know what is read from them.
 
 use rspirv::binary::{Consumer, Parser};
+use rspirv::spirv::Op;
 
 use super::reflection::ReflectionError;
 
-/// `OpSpecConstantOp`, and those of the operations under it that end with a list of literals, with their words before the list.
-const SPEC_CONSTANT_OP: u32 = 52;
-const WITH_LITERALS: [(u32, usize); 3] = [(79, 6), (81, 5), (82, 6)];
+/// The operations under `OpSpecConstantOp` that end with a list of literals, with all words before the list.
+const WITH_LITERALS: [(Op, usize); 3] = [(Op::VectorShuffle, 6), (Op::CompositeExtract, 5), (Op::CompositeInsert, 6)];
 const HEADER_WORDS: usize = 5;
 
 /// Parses a module into `consumer`.
@@ -25,13 +25,13 @@ fn with_short_lists(spirv_bytes: &[u8]) -> Vec<u8> {
     while let Some(first) = word(at) {
         let n_words = (first >> 16).max(1) as usize;
         let whole = spirv_bytes.get(4 * at..4 * (at + n_words)).unwrap_or(&spirv_bytes[4 * at..]);
-        let listed = (first & 0xffff == SPEC_CONSTANT_OP)
-            .then(|| WITH_LITERALS.iter().find(|(op, _)| word(at + 3) == Some(*op)))
+        let listed = (first & 0xffff == Op::SpecConstantOp as u32)
+            .then(|| WITH_LITERALS.iter().find(|(op, _)| word(at + 3) == Some(*op as u32)))
             .flatten();
         match listed {
             Some((_, n_before)) if n_words > n_before + 1 && whole.len() == 4 * n_words => {
                 let n_kept = n_before + 1;
-                bytes.extend(((n_kept as u32) << 16 | SPEC_CONSTANT_OP).to_le_bytes());
+                bytes.extend(((n_kept as u32) << 16 | Op::SpecConstantOp as u32).to_le_bytes());
                 bytes.extend(&whole[4..4 * n_kept]);
             }
             _ => bytes.extend(whole),

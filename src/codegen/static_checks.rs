@@ -717,6 +717,12 @@ mod tests {
         let elsewhere = "layout(set = 0, binding = 1) buffer C { float c[]; };";
         let found = faults(&format!("{elsewhere} void main() {{\nif (t_out[n].x > 2.0) c[n] = 1.0;\n}}\n"));
         assert_eq!(found.iter().map(|f| f.0).collect::<Vec<_>>(), [StaticKind::NeverWritten]);
+        // Declared twice, stored to by one of the names; which comes first of a map is chance.
+        let twice = "layout(set = 0, binding = 0) buffer Again { vec4 again[]; };";
+        for _ in 0..8 {
+            let body = format!("{twice} void main() {{\nif (again[n].x > 2.0) t_out[n] = vec4(1.0);\n}}\n");
+            assert_eq!(faults(&body), []);
+        }
         // An atomic writes too.
         assert_eq!(faults("shared uint c; void main() {\natomicAdd(c, 1u);\nbarrier();\nt_out[n] = vec4(c);\n}\n"), []);
     }

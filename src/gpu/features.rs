@@ -121,3 +121,22 @@ pub(super) fn of_subgroups(properties: &vk::PhysicalDeviceSubgroupProperties<'_>
     let supported = list.into_iter().filter(|(_, flag)| properties.supported_operations.contains(*flag));
     supported.map(|(name, _)| name.to_owned()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subgroup_operations_are_those_of_compute_shaders() {
+        let properties = |stages| {
+            let operations = vk::SubgroupFeatureFlags::BASIC | vk::SubgroupFeatureFlags::SHUFFLE;
+            vk::PhysicalDeviceSubgroupProperties {
+                supported_stages: stages,
+                supported_operations: operations,
+                ..Default::default()
+            }
+        };
+        assert_eq!(of_subgroups(&properties(vk::ShaderStageFlags::COMPUTE)), ["subgroupBasic", "subgroupShuffle"]);
+        assert!(of_subgroups(&properties(vk::ShaderStageFlags::FRAGMENT)).is_empty());
+    }
+}

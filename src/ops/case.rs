@@ -83,7 +83,7 @@ fn n_activations(op: Op) -> usize {
     }
 }
 
-/// The range of activation `clamp`. Exact in every dtype.
+/// The range of activation `clamp`. Exact in every dtype; random outputs lie beyond both ends, and neither is the zero of relu.
 pub const CLAMP_RANGE: [i64; 2] = [-1, 2];
 
 /// The most texels a tensor may have: shaders index with a signed 32-bit int.

@@ -215,19 +215,32 @@ fn exact_in_f32(shape: &Conv2dShape, operands: &Operands) -> Result<bool, Refere
     // Row by row: one large weight among many small ones is no reason to give up.
     let row_sum = |row: &[f32]| row.iter().map(|w| f64::from(w.abs())).sum::<f64>();
     let w = operands.weight.par_chunks(shape.n_terms().max(1)).map(row_sum).reduce(|| 0.0, f64::max);
-    // Nor is a pixel with few inputs that are not zero.
-    let (n_pixels, group_in) = (shape.h_in * shape.w_in, shape.c_in / shape.groups);
-    let pixel_sum = |channels: &[f32], pixel: usize| -> f64 {
-        channels.iter().skip(pixel).step_by(n_pixels).map(|a| f64::from(a.abs())).sum()
-    };
-    let of_group = |channels: &[f32]| (0..n_pixels).map(|pixel| pixel_sum(channels, pixel)).fold(0.0, f64::max);
-    let of_pixel = operands.input.par_chunks((n_pixels * group_in).max(1)).map(of_group).reduce(|| 0.0, f64::max);
-    let n_taps = (shape.kernel_h * shape.kernel_w) as f64;
-    let bound = (a * w).min(of_pixel * n_taps * largest_w) + largest("bias", &operands.bias)?;
+    let bias = largest("bias", &operands.bias)?;
+    let mut bound = a * w + bias;
+    if bound >= EXACT_F32 {
+        // Nor are many large weights, where each pixel has few inputs that are not zero.
+        bound = bound.min(pixel_sum(shape, &operands.input) * largest_w + bias);
+    }
     if bound >= 2_147_483_648.0 {
         return Err(ReferenceError::TooLarge { bound });
     }
     Ok(bound < EXACT_F32)
+}
+
+/// The largest sum of absolute inputs that a window can meet: of the channels of a group at one pixel, times the window's size.
+fn pixel_sum(shape: &Conv2dShape, input: &[f32]) -> f64 {
+    let n_pixels = shape.h_in * shape.w_in;
+    let of_group = |channels: &[f32]| {
+        let mut sums = vec![0.0; n_pixels];
+        for channel in channels.chunks(n_pixels) {
+            for (sum, value) in sums.iter_mut().zip(channel) {
+                *sum += f64::from(value.abs());
+            }
+        }
+        sums.into_iter().fold(0.0, f64::max)
+    };
+    let groups = input.par_chunks((n_pixels * shape.c_in / shape.groups).max(1));
+    groups.map(of_group).reduce(|| 0.0, f64::max) * (shape.kernel_h * shape.kernel_w) as f64
 }
 
 /// What the blocked loop computes in.

@@ -168,7 +168,7 @@ pub struct Bundle {
 pub enum BundleError {
     #[error("{path}: not a bundle: {source} (make one with `{}`)", hint::command("bundle SWEEP -o DIR"))]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("{path}: {source} (made by another tilesmith? bundle it again)")]
+    #[error("{path}:{}:{}: {} (cut short, or made by another tilesmith? bundle it again)", source.line(), source.column(), without_place(source))]
     Manifest { path: PathBuf, source: serde_json::Error },
     #[error(
         "{path}: schema {found} of the bundle is not {MANIFEST_SCHEMA}, the one this program reads; bundle it again"
@@ -186,6 +186,12 @@ pub enum BundleError {
     OtherPlan { path: PathBuf, expected: String, found: String },
     #[error("{path}: cannot write the bundle: {source}")]
     Write { path: PathBuf, source: std::io::Error },
+}
+
+/// The message alone: its place is in front already.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(message, _)| message.to_owned())
 }
 
 impl BundleError {
