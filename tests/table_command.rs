@@ -78,6 +78,33 @@ fn text_fits_eighty_columns_and_has_a_line_for_what_a_case_can_reach() {
     assert!(text.contains("always") && !text.contains("else"), "{text}");
 }
 
+#[test]
+fn a_table_knows_what_its_kernel_accepts_or_says_that_nobody_does() {
+    let project = project(DEVICE, "silu", true);
+    let tables = project.path().join("results/tables");
+    let output = tilesmith(project.path(), &["table"]);
+    assert!(words(&stdout(&output)).contains("silu answers for cases where activation == 4."), "{}", stdout(&output));
+    for (file, line) in [
+        ("silu.json", "\"accepts\": \"activation == 4\""),
+        ("silu.rs", "such a case: `activation == 4`."),
+        ("silu.hpp", "such a case: activation == 4."),
+    ] {
+        let text = std::fs::read_to_string(tables.join(file)).unwrap();
+        assert!(text.contains(line), "{line} in {file}");
+    }
+    let matrix = project.path().join("variants.yaml");
+    let text = std::fs::read_to_string(&matrix).unwrap();
+    std::fs::write(&matrix, text.replace("accepts: activation == 4", "accepts: activation / 4 == 1")).unwrap();
+    let output = tilesmith(project.path(), &["table"]);
+    assert_eq!(output.status.code(), Some(exit::INPUT));
+    let error = words(&stderr(&output));
+    assert!(error.contains("variants.yaml:212:14: ") && error.contains("// rounds down"), "{error}");
+
+    std::fs::remove_file(&matrix).unwrap();
+    let text = words(&stdout(&tilesmith(project.path(), &["table"])));
+    assert!(text.contains("Gap: which cases silu accepts is not known"), "{text}");
+}
+
 /// `weights` before `tile` here, which the alphabet would turn round.
 #[test]
 fn picks_are_named_in_the_order_of_the_variant() {

@@ -5,12 +5,12 @@
 mod table_fixture;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use table_fixture::{KERNEL, Sweep, UNCONFIRMED, WRONG, sweeps};
+use tilesmith::matrix::Predicate;
 use tilesmith::table::closure::rows;
 use tilesmith::table::query::Device;
 use tilesmith::table::{DeviceClasses, DeviceIdentity, Source, Table, closure, learn, write};
@@ -21,9 +21,16 @@ fn devices() -> DeviceClasses {
     DeviceClasses::of_project(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
+/// What the matrix says of the kernel.
+const ACCEPTS: &str = "kernel_h == 1 and kernel_w == 1 and groups == 1";
+
+fn accepts() -> Predicate {
+    ACCEPTS.parse().unwrap()
+}
+
 fn table_of(sweeps: &[Sweep]) -> Table {
     let sources: Vec<Source<'_>> = sweeps.iter().map(Sweep::source).collect();
-    learn(KERNEL, &sources, &devices()).unwrap()
+    learn(KERNEL, Some(&accepts()), &sources, &devices()).unwrap()
 }
 
 fn cases_dir() -> PathBuf {
@@ -137,6 +144,28 @@ fn packing_depends_on_channels_only_and_dispatch_on_size() {
     assert!(section.regret.unwrap().worst < 0.03);
 }
 
+/// The features of a pointwise convolution of one image, stride 1 and without padding.
+fn pointwise(c_in: i64, c_out: i64, h_out: i64, w_out: i64) -> BTreeMap<String, i64> {
+    let of_kernel = ["kernel_h", "kernel_w", "stride", "groups", "batch"].map(|name| (name, 1));
+    let sizes = [("c_in", c_in), ("c_out", c_out), ("h_out", h_out), ("w_out", w_out), ("padding", 0)];
+    of_kernel.into_iter().chain(sizes).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The kernel would run there and compute something else.
+#[test]
+fn a_case_that_the_kernel_does_not_accept_has_no_answer() {
+    let table = table_of(&sweeps());
+    let device = Device { class: Some("lavapipe".into()), ..Device::minimal(DeviceIdentity::default()) };
+    let given = [("storage", "f32"), ("act", "buf"), ("acc", "f32")].map(|(a, v)| (a.to_owned(), v.to_owned())).into();
+    let case = pointwise(16, 16, 4, 4);
+    assert!(table.select(&device, &given, &case).is_some());
+    for (feature, value) in [("kernel_h", 3), ("kernel_w", 3), ("groups", 4), ("groups", 0)] {
+        let other: BTreeMap<String, i64> = case.clone().into_iter().chain([(feature.to_owned(), value)]).collect();
+        assert!(table.select(&device, &given, &other).is_none(), "{feature} of {value}");
+        assert!(table.pack(&device, &given, &other).is_some(), "weights are packed before all is known");
+    }
+}
+
 /// A kernel that is wrong beyond a size which no case had would be picked there, and the caller must hear of it.
 #[test]
 fn a_pick_beyond_the_sizes_of_its_evidence_says_so() {
@@ -145,13 +174,12 @@ fn a_pick_beyond_the_sizes_of_its_evidence_says_so() {
     let table = table_of(&[sweep]);
     let device = Device { class: Some("lavapipe".into()), ..Device::minimal(DeviceIdentity::default()) };
     let given = [("storage", "f32"), ("act", "buf"), ("acc", "f32")].map(|(a, v)| (a.to_owned(), v.to_owned())).into();
-    let is_measured = |c_out: i64, w_out: i64| {
-        let case = [("c_in", 16), ("c_out", c_out), ("h_out", 4), ("w_out", w_out), ("batch", 1)];
-        let case: BTreeMap<String, i64> = case.map(|(name, value)| (name.to_owned(), value)).into();
-        table.select(&device, &given, &case).unwrap().is_measured
-    };
+    let is_measured =
+        |c_out: i64, w_out: i64| table.select(&device, &given, &pointwise(16, c_out, 4, w_out)).unwrap().is_measured;
     assert!(is_measured(16, 4));
     assert!(!is_measured(16, 5) && !is_measured(16, 100) && !is_measured(16, 3) && !is_measured(17, 4));
+    let strided: BTreeMap<String, i64> = pointwise(16, 16, 4, 4).into_iter().chain([("stride".into(), 2)]).collect();
+    assert!(!table.select(&device, &given, &strided).unwrap().is_measured);
 }
 
 #[test]
@@ -161,9 +189,7 @@ fn swiftshader_has_no_half_floats_and_falls_to_none() {
     let identity = DeviceIdentity { vendor_id: 0x1ae0, driver_id: 10, ..DeviceIdentity::default() };
     let given =
         BTreeMap::from([("storage", "f16"), ("act", "buf"), ("acc", "f32")].map(|(a, v)| (a.to_owned(), v.to_owned())));
-    let case = BTreeMap::from(
-        [("c_in", 16), ("c_out", 16), ("h_out", 4), ("w_out", 4), ("batch", 1)].map(|(f, v)| (f.to_owned(), v)),
-    );
+    let case = pointwise(16, 16, 4, 4);
     let mut device = Device::minimal(identity);
     assert!(table.select(&device, &given, &case).is_none());
     device.features.push("storageBuffer16BitAccess".to_owned());
@@ -207,7 +233,7 @@ fn a_new_binary_needs_new_evidence() {
     newer.rows.iter_mut().for_each(|r| r.spirv_hash = "00000000000000ff".into());
     let mut sources: Vec<Source<'_>> = both.iter().map(Sweep::source).collect();
     sources[1].finished = "2026-02-01T00:00:00Z".into();
-    let table = learn(KERNEL, &sources, &devices()).unwrap();
+    let table = learn(KERNEL, Some(&accepts()), &sources, &devices()).unwrap();
     // The new binary is confirmed on one case of nine: good for a rule, not for a fallback row.
     let section = &table.classes["lavapipe"]["f32_buf_f32"];
     assert!(section.pack.iter().all(|p| p.fallback.row.variant != reference));
@@ -392,7 +418,38 @@ fn outdated_files_are_found() {
 
 #[test]
 fn json_rust_and_cpp_answer_alike() {
-    let table = table_of(&sweeps());
+    let wanted = all_three_answer_alike(ACCEPTS);
+    // The queries must reach what they are to compare.
+    let n_none = wanted.lines().filter(|l| l.ends_with("none")).count();
+    assert!(n_none > N_QUERIES / 50 && n_none < N_QUERIES * 9 / 10, "{n_none} queries without an answer");
+    for is_measured in ["true", "false"] {
+        let n = wanted.lines().filter(|l| l.ends_with(is_measured)).count();
+        assert!(n > N_QUERIES / 50, "{n} answers that end in {is_measured}");
+    }
+    let distinct: std::collections::BTreeSet<&str> = wanted.lines().filter_map(|l| l.split(' ').nth(1)).collect();
+    assert!(distinct.len() >= 6, "{distinct:?}");
+}
+
+/// All that `accepts` may hold, over sizes at the ends of what a number can be.
+#[test]
+fn json_rust_and_cpp_accept_alike() {
+    let answers = |accepts: &str| -> Vec<bool> {
+        all_three_answer_alike(accepts).lines().map(|line| !line.ends_with("none")).collect()
+    };
+    let n_of_all = answers("true").into_iter().filter(|answer| *answer).count();
+    for accepts in [
+        "(c_in * c_out + 3) // 4 % 5 != 2 and not (-h_out - w_out < -300 or batch in [1, -1])",
+        "c_in + c_out >= 9223372036854775807 or c_in - c_out < 1 and 1 <= h_out * w_out <= 4096 or -c_in // 7 > -2",
+        "-c_in % 4 == 1 or batch not in [1] and not c_in * -c_out > -9223372036854775807 - 1",
+    ] {
+        let n_accepted = answers(accepts).into_iter().filter(|answer| *answer).count();
+        assert!(n_accepted > N_QUERIES / 100 && n_accepted < n_of_all, "{accepts}: {n_accepted} of {n_of_all}");
+    }
+}
+
+/// Holds the three against each other; returns what each query is answered, a line each.
+fn all_three_answer_alike(accepts: &str) -> String {
+    let table = Table { accepts: Some(accepts.parse().unwrap()), ..table_of(&sweeps()) };
     let dir = tempfile::tempdir().unwrap();
     let harness = cases_dir().join("harness");
     for file in ["main.rs", "main.cpp"] {
@@ -434,15 +491,7 @@ fn json_rust_and_cpp_answer_alike() {
         }
         assert_eq!(got.lines().count(), N_QUERIES);
     }
-    // The queries must reach what they are to compare.
-    let n_none = wanted.lines().filter(|l| l.ends_with("none")).count();
-    assert!(n_none > N_QUERIES / 50 && n_none < N_QUERIES * 9 / 10, "{n_none} queries without an answer");
-    for is_measured in ["true", "false"] {
-        let n = wanted.lines().filter(|l| l.ends_with(is_measured)).count();
-        assert!(n > N_QUERIES / 50, "{n} answers that end in {is_measured}");
-    }
-    let distinct: std::collections::BTreeSet<&str> = wanted.lines().filter_map(|l| l.split(' ').nth(1)).collect();
-    assert!(distinct.len() >= 6, "{distinct:?}");
+    wanted
 }
 
 fn answers(program: &Path, lines: &str) -> String {
@@ -459,15 +508,18 @@ fn answers(program: &Path, lines: &str) -> String {
 struct Query {
     device: Device,
     given: [&'static str; 3],
-    /// c_in, c_out, h_out, w_out, batch
-    sizes: [i64; 5],
+    /// Of [`QUERIED`].
+    values: [i64; QUERIED.len()],
 }
+
+/// In the order in which the harnesses read them.
+const QUERIED: [&str; 9] = ["c_in", "c_out", "h_out", "w_out", "batch", "kernel_h", "kernel_w", "groups", "stride"];
 
 impl Query {
     fn line(&self) -> String {
         let d = &self.device;
         let triple = |t: [u32; 3]| format!("{},{},{}", t[0], t[1], t[2]);
-        let mut line = format!(
+        let line = format!(
             "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t",
             d.class.as_deref().unwrap_or("-"),
             d.identity.vendor_id,
@@ -480,16 +532,12 @@ impl Query {
             triple(d.max_group_count),
             self.given.join("\t")
         );
-        for (i, size) in self.sizes.iter().enumerate() {
-            let _ = write!(line, "{}{size}", if i == 0 { "" } else { "," });
-        }
-        line
+        line + &self.values.map(|value| value.to_string()).join(",")
     }
 
     fn answer(&self, table: &Table) -> String {
         let given = table.given.iter().cloned().zip(self.given.map(str::to_owned)).collect();
-        let names = ["c_in", "c_out", "h_out", "w_out", "batch"].map(str::to_owned);
-        let case: BTreeMap<String, i64> = names.into_iter().zip(self.sizes).collect();
+        let case: BTreeMap<String, i64> = QUERIED.map(str::to_owned).into_iter().zip(self.values).collect();
         let pack = table.pack(&self.device, &given, &case).map_or("none".to_owned(), |values| {
             values.iter().map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(",")
         });
@@ -581,9 +629,10 @@ fn queries(table: &Table) -> Vec<Query> {
                     "f32",
                 ],
                 // One image at a time in every other of the plain ones, as all cases of the fixture are, and sizes amid theirs.
-                sizes: std::array::from_fn(|at| match (i % 4, at) {
-                    (0, 4) => 1,
+                values: std::array::from_fn(|at| match (i % 4, at) {
+                    (0, 4..) => 1,
                     (0, _) => random.of(&sizes[7..22]),
+                    (_, 5..) => random.of(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 3]),
                     _ => random.of(&sizes[..ordinary]),
                 }),
             }

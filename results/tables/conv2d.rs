@@ -150,8 +150,11 @@ pub fn pack(device: &Device, given: &Given, case: &Case) -> Option<&'static [(&'
     usable_pack(device, given, case).map(|pack| pack.values)
 }
 
-/// What to dispatch; `None` if the table has nothing that this device can run.
+/// What to dispatch; `None` if the kernel does not compute such a case, or the table has nothing that this device can run.
 pub fn select(device: &Device, given: &Given, case: &Case) -> Option<Pick> {
+    if !accepts(case) {
+        return None;
+    }
     let pack = usable_pack(device, given, case)?;
     if let Some(rule) = pack.rules.iter().find(|rule| holds(rule.when, case)) {
         let is_measured = lies_within(rule.measured, case);
@@ -249,6 +252,13 @@ fn dispatch(row: &'static Row, device: &Device, case: &Case, is_measured: bool) 
     Some(Pick { row, local, groups, is_measured })
 }
 
+/// Whether the kernel computes such a case: `groups == 1`.
+#[rustfmt::skip]
+#[allow(clippy::all, unused_parens, unused_variables)]
+pub fn accepts(case: &Case) -> bool {
+    (case.groups == (1_i64))
+}
+
 #[rustfmt::skip]
 pub static ROWS: &[Row] = &[
     Row { variant: "conv2d_f16_buf_1x4", axes: &[("tile", "1x4")], local: [8, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15], per: 1 }], &[Term { of: &[8], per: 1 }, Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "e86fe45eacefdbd3" },
@@ -264,55 +274,55 @@ pub static ROWS: &[Row] = &[
 static SECTIONS: &[Section] = &[
     Section { class: "any", given: ["f16", "buf"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 0, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
+        ], fallback: 0, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
     ] },
     Section { class: "any", given: ["f16", "tex3d"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 2, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
+        ], fallback: 2, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
     ] },
     Section { class: "any", given: ["f32", "buf"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 4, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
+        ], fallback: 4, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
     ] },
     Section { class: "any", given: ["f32", "tex3d"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 6, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
+        ], fallback: 6, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
     ] },
     Section { class: "nvidia", given: ["f16", "buf"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 0, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
+        ], fallback: 0, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
     ] },
     Section { class: "nvidia", given: ["f16", "tex3d"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 2, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
+        ], fallback: 2, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
     ] },
     Section { class: "nvidia", given: ["f32", "buf"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 4, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
+        ], fallback: 4, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
     ] },
     Section { class: "nvidia", given: ["f32", "tex3d"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 6, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
+        ], fallback: 6, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
     ] },
     Section { class: "nvidia-hopper", given: ["f16", "buf"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-            Rule { when: &[], row: 0, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
-        ], fallback: 0, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
+            Rule { when: &[], row: 0, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
+        ], fallback: 0, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
     ] },
     Section { class: "nvidia-hopper", given: ["f16", "tex3d"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-            Rule { when: &[], row: 1, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
-        ], fallback: 2, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
+            Rule { when: &[], row: 1, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
+        ], fallback: 2, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
     ] },
     Section { class: "nvidia-hopper", given: ["f32", "buf"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-            Rule { when: &[], row: 3, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
-        ], fallback: 4, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
+            Rule { when: &[], row: 3, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
+        ], fallback: 4, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
     ] },
     Section { class: "nvidia-hopper", given: ["f32", "tex3d"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-            Rule { when: &[], row: 5, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
-        ], fallback: 6, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 15, least: 17, most: 28 }] },
+            Rule { when: &[], row: 5, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
+        ], fallback: 6, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 13, most: 32 }, Range { feature: 3, least: 27, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 17, most: 28 }, Range { feature: 9, least: 3, most: 5 }, Range { feature: 10, least: 3, most: 3 }, Range { feature: 11, least: 1, most: 2 }, Range { feature: 12, least: 1, most: 2 }, Range { feature: 15, least: 17, most: 28 }] },
     ] },
 ];
 

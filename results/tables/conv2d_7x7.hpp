@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -178,13 +179,13 @@ inline constexpr std::size_t a5[] = {8};
 inline constexpr std::size_t a6[] = {1};
 inline constexpr Term a7[] = {{{a5, 1}, 1u}, {{a6, 1}, 1u}};
 inline constexpr std::string_view a8[] = {"storageBuffer16BitAccess"};
-inline constexpr Range a9[] = {{1, 1, 1}, {2, 3, 3}, {3, 64, 64}, {8, 112, 112}, {15, 112, 112}};
-inline constexpr Pack a10[] = {{{}, {}, {}, 0, {a9, 5}}};
-inline constexpr Pack a11[] = {{{}, {}, {}, 1, {a9, 5}}};
-inline constexpr Rule a12[] = {{{}, 0, {}, {a9, 5}}};
-inline constexpr Pack a13[] = {{{}, {}, {a12, 1}, 0, {a9, 5}}};
-inline constexpr Rule a14[] = {{{}, 1, {}, {a9, 5}}};
-inline constexpr Pack a15[] = {{{}, {}, {a14, 1}, 1, {a9, 5}}};
+inline constexpr Range a9[] = {{1, 1, 1}, {2, 3, 3}, {3, 64, 64}, {6, 1, 1}, {8, 112, 112}, {9, 7, 7}, {10, 7, 7}, {11, 0, 0}, {12, 2, 2}, {15, 112, 112}};
+inline constexpr Pack a10[] = {{{}, {}, {}, 0, {a9, 10}}};
+inline constexpr Pack a11[] = {{{}, {}, {}, 1, {a9, 10}}};
+inline constexpr Rule a12[] = {{{}, 0, {}, {a9, 10}}};
+inline constexpr Pack a13[] = {{{}, {}, {a12, 1}, 0, {a9, 10}}};
+inline constexpr Rule a14[] = {{{}, 1, {}, {a9, 10}}};
+inline constexpr Pack a15[] = {{{}, {}, {a14, 1}, 1, {a9, 10}}};
 inline constexpr std::uint32_t a16[] = {4203};
 inline constexpr std::uint32_t a17[] = {26};
 inline constexpr std::string_view a18[] = {"m1"};
@@ -386,6 +387,37 @@ constexpr std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b) {
   return a != 0 && b > max / a ? max : a * b;
 }
 
+// Of `accepts`: sums and products saturate, division by a positive number rounds down.
+constexpr std::int64_t add(std::int64_t a, std::int64_t b) {
+  using limits = std::numeric_limits<std::int64_t>;
+  if (b > 0 && a > limits::max() - b) return limits::max();
+  if (b < 0 && a < limits::min() - b) return limits::min();
+  return a + b;
+}
+
+constexpr std::int64_t subtract(std::int64_t a, std::int64_t b) {
+  using limits = std::numeric_limits<std::int64_t>;
+  if (b < 0 && a > limits::max() + b) return limits::max();
+  if (b > 0 && a < limits::min() + b) return limits::min();
+  return a - b;
+}
+
+constexpr std::uint64_t magnitude(std::int64_t a) {
+  return a < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(a) : static_cast<std::uint64_t>(a);
+}
+
+constexpr std::int64_t multiply(std::int64_t a, std::int64_t b) {
+  using limits = std::numeric_limits<std::int64_t>;
+  const std::uint64_t product = saturating_mul(magnitude(a), magnitude(b));
+  if (product > static_cast<std::uint64_t>(limits::max())) return (a < 0) != (b < 0) ? limits::min() : limits::max();
+  const std::int64_t value = static_cast<std::int64_t>(product);
+  return (a < 0) != (b < 0) ? -value : value;
+}
+
+constexpr std::int64_t div_floor(std::int64_t a, std::int64_t by) { return a / by - (a % by < 0 ? 1 : 0); }
+
+constexpr std::int64_t rem_floor(std::int64_t a, std::int64_t by) { return a % by + (a % by < 0 ? by : 0); }
+
 constexpr std::uint64_t div_ceil(std::uint64_t n, std::uint64_t per) {
   return n / per + (n % per != 0 ? std::uint64_t{1} : std::uint64_t{0});
 }
@@ -478,6 +510,11 @@ inline const Pack* usable_pack(const Device& device, const Given& given, const C
 
 }  // namespace detail
 
+// Whether the kernel computes such a case: kernel_h == 7 and kernel_w == 7 and groups == 1.
+constexpr bool accepts([[maybe_unused]] const Case& c) {
+  return (((c.kernel_h == std::int64_t{7}) && (c.kernel_w == std::int64_t{7})) && (c.groups == std::int64_t{1}));
+}
+
 // How weights are packed on this device for these channels. Sizes do not matter here.
 inline std::optional<List<AxisValue>> pack(const Device& device, const Given& given, const Case& c) {
   const detail::Pack* found = detail::usable_pack(device, given, c);
@@ -485,8 +522,9 @@ inline std::optional<List<AxisValue>> pack(const Device& device, const Given& gi
   return found->values;
 }
 
-// What to dispatch; nothing if the table has nothing that this device can run.
+// What to dispatch; nothing if the kernel does not compute such a case, or the table has nothing that this device can run.
 inline std::optional<Pick> select(const Device& device, const Given& given, const Case& c) {
+  if (!accepts(c)) return std::nullopt;
   const detail::Pack* found = detail::usable_pack(device, given, c);
   if (found == nullptr) return std::nullopt;
   const Row* all = detail::rows.begin();

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -222,187 +223,187 @@ inline constexpr AxisValue a47[] = {{"bounds", "clamped_kcheck"}, {"kstep", "8"}
 inline constexpr AxisValue a48[] = {{"bounds", "clamped"}, {"kstep", "8"}, {"pixels", "block"}, {"tile", "1x1x4"}, {"weights", "tex2d"}};
 inline constexpr AxisValue a49[] = {{"bounds", "clamped"}, {"kstep", "4"}, {"pixels", "block"}, {"tile", "4x2x8"}, {"weights", "tex2d"}};
 inline constexpr AxisValue a50[] = {{"weights", "tex2d"}};
-inline constexpr Range a51[] = {{1, 1, 1}, {2, 13, 2048}, {3, 16, 1536}, {8, 1, 256}, {15, 1, 256}};
-inline constexpr Pack a52[] = {{{}, {a50, 1}, {}, 8, {a51, 5}}};
-inline constexpr Pack a53[] = {{{}, {a50, 1}, {}, 15, {a51, 5}}};
-inline constexpr Pack a54[] = {{{}, {a50, 1}, {}, 27, {a51, 5}}};
-inline constexpr Pack a55[] = {{{}, {a50, 1}, {}, 36, {a51, 5}}};
-inline constexpr Pack a56[] = {{{}, {a50, 1}, {}, 44, {a51, 5}}};
-inline constexpr Pack a57[] = {{{}, {a50, 1}, {}, 55, {a51, 5}}};
-inline constexpr Range a58[] = {{1, 1, 1}, {2, 13, 256}, {3, 16, 96}, {8, 1, 16}, {15, 1, 16}};
-inline constexpr Pack a59[] = {{{}, {a50, 1}, {}, 44, {a58, 5}}};
-inline constexpr Pack a60[] = {{{}, {a50, 1}, {}, 55, {a58, 5}}};
+inline constexpr Range a51[] = {{1, 1, 1}, {2, 13, 2048}, {3, 16, 1536}, {6, 1, 1}, {8, 1, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 256}};
+inline constexpr Pack a52[] = {{{}, {a50, 1}, {}, 8, {a51, 10}}};
+inline constexpr Pack a53[] = {{{}, {a50, 1}, {}, 15, {a51, 10}}};
+inline constexpr Pack a54[] = {{{}, {a50, 1}, {}, 27, {a51, 10}}};
+inline constexpr Pack a55[] = {{{}, {a50, 1}, {}, 36, {a51, 10}}};
+inline constexpr Pack a56[] = {{{}, {a50, 1}, {}, 44, {a51, 10}}};
+inline constexpr Pack a57[] = {{{}, {a50, 1}, {}, 55, {a51, 10}}};
+inline constexpr Range a58[] = {{1, 1, 1}, {2, 13, 256}, {3, 16, 96}, {6, 1, 1}, {8, 1, 16}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 16}};
+inline constexpr Pack a59[] = {{{}, {a50, 1}, {}, 44, {a58, 10}}};
+inline constexpr Pack a60[] = {{{}, {a50, 1}, {}, 55, {a58, 10}}};
 inline constexpr std::size_t a61[] = {15, 8, 1};
 inline constexpr Condition a62[] = {{{a61, 3}, true, 17u}};
-inline constexpr Range a63[] = {{1, 1, 1}, {2, 48, 48}, {3, 96, 96}, {8, 16, 16}, {15, 16, 16}};
+inline constexpr Range a63[] = {{1, 1, 1}, {2, 48, 48}, {3, 96, 96}, {6, 1, 1}, {8, 16, 16}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 16, 16}};
 inline constexpr Condition a64[] = {{{a61, 3}, false, 17u}};
-inline constexpr Range a65[] = {{1, 1, 1}, {2, 256, 256}, {3, 16, 16}, {8, 1, 1}, {15, 1, 1}};
+inline constexpr Range a65[] = {{1, 1, 1}, {2, 256, 256}, {3, 16, 16}, {6, 1, 1}, {8, 1, 1}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 1}};
 inline constexpr std::size_t a66[] = {2};
 inline constexpr Condition a67[] = {{{a66, 1}, true, 25u}};
 inline constexpr AxisValue a68[] = {{"weights", "buf"}};
-inline constexpr Rule a69[] = {{{a62, 1}, 6, {}, {a63, 5}}, {{a64, 1}, 0, {}, {a65, 5}}};
-inline constexpr Range a70[] = {{1, 1, 1}, {2, 48, 256}, {3, 16, 96}, {8, 1, 16}, {15, 1, 16}};
-inline constexpr Range a71[] = {{1, 1, 1}, {2, 13, 13}, {3, 27, 27}, {8, 8, 8}, {15, 8, 8}};
+inline constexpr Rule a69[] = {{{a62, 1}, 6, {}, {a63, 10}}, {{a64, 1}, 0, {}, {a65, 10}}};
+inline constexpr Range a70[] = {{1, 1, 1}, {2, 48, 256}, {3, 16, 96}, {6, 1, 1}, {8, 1, 16}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 16}};
+inline constexpr Range a71[] = {{1, 1, 1}, {2, 13, 13}, {3, 27, 27}, {6, 1, 1}, {8, 8, 8}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 8, 8}};
 inline constexpr Condition a72[] = {{{a66, 1}, false, 25u}};
-inline constexpr Rule a73[] = {{{}, 9, {}, {a71, 5}}};
-inline constexpr Pack a74[] = {{{a67, 1}, {a68, 1}, {a69, 2}, 0, {a70, 5}}, {{a72, 1}, {a50, 1}, {a73, 1}, 8, {a71, 5}}};
-inline constexpr Range a75[] = {{1, 1, 1}, {2, 13, 48}, {3, 27, 96}, {8, 8, 16}, {15, 8, 16}};
+inline constexpr Rule a73[] = {{{}, 9, {}, {a71, 10}}};
+inline constexpr Pack a74[] = {{{a67, 1}, {a68, 1}, {a69, 2}, 0, {a70, 10}}, {{a72, 1}, {a50, 1}, {a73, 1}, 8, {a71, 10}}};
+inline constexpr Range a75[] = {{1, 1, 1}, {2, 13, 48}, {3, 27, 96}, {6, 1, 1}, {8, 8, 16}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 8, 16}};
 inline constexpr Condition a76[] = {{{a1, 1}, true, 21u}};
-inline constexpr Rule a77[] = {{{}, 18, {}, {a75, 5}}};
+inline constexpr Rule a77[] = {{{}, 18, {}, {a75, 10}}};
 inline constexpr Condition a78[] = {{{a1, 1}, false, 21u}};
-inline constexpr Rule a79[] = {{{}, 10, {}, {a65, 5}}};
-inline constexpr Pack a80[] = {{{a76, 1}, {a50, 1}, {a77, 1}, 15, {a75, 5}}, {{a78, 1}, {a68, 1}, {a79, 1}, 10, {a65, 5}}};
+inline constexpr Rule a79[] = {{{}, 10, {}, {a65, 10}}};
+inline constexpr Pack a80[] = {{{a76, 1}, {a50, 1}, {a77, 1}, 15, {a75, 10}}, {{a78, 1}, {a68, 1}, {a79, 1}, 10, {a65, 10}}};
 inline constexpr Condition a81[] = {{{a61, 3}, true, 129u}};
 inline constexpr Condition a82[] = {{{a61, 3}, true, 9u}, {{a61, 3}, false, 129u}};
 inline constexpr Condition a83[] = {{{a61, 3}, false, 9u}};
-inline constexpr Rule a84[] = {{{a81, 1}, 26, {}, {a63, 5}}, {{a82, 2}, 25, {}, {a71, 5}}, {{a83, 1}, 22, {}, {a65, 5}}};
-inline constexpr Pack a85[] = {{{}, {a68, 1}, {a84, 3}, 25, {a58, 5}}};
-inline constexpr Rule a86[] = {{{}, 35, {}, {a75, 5}}};
-inline constexpr Rule a87[] = {{{}, 36, {}, {a65, 5}}};
-inline constexpr Pack a88[] = {{{a76, 1}, {a68, 1}, {a86, 1}, 35, {a75, 5}}, {{a78, 1}, {a50, 1}, {a87, 1}, 36, {a65, 5}}};
-inline constexpr Rule a89[] = {{{a62, 1}, 46, {}, {a63, 5}}, {{a64, 1}, 43, {}, {a65, 5}}};
-inline constexpr Rule a90[] = {{{}, 40, {}, {a71, 5}}};
-inline constexpr Pack a91[] = {{{a67, 1}, {a50, 1}, {a89, 2}, 44, {a70, 5}}, {{a72, 1}, {a68, 1}, {a90, 1}, 40, {a71, 5}}};
+inline constexpr Rule a84[] = {{{a81, 1}, 26, {}, {a63, 10}}, {{a82, 2}, 25, {}, {a71, 10}}, {{a83, 1}, 22, {}, {a65, 10}}};
+inline constexpr Pack a85[] = {{{}, {a68, 1}, {a84, 3}, 25, {a58, 10}}};
+inline constexpr Rule a86[] = {{{}, 35, {}, {a75, 10}}};
+inline constexpr Rule a87[] = {{{}, 36, {}, {a65, 10}}};
+inline constexpr Pack a88[] = {{{a76, 1}, {a68, 1}, {a86, 1}, 35, {a75, 10}}, {{a78, 1}, {a50, 1}, {a87, 1}, 36, {a65, 10}}};
+inline constexpr Rule a89[] = {{{a62, 1}, 46, {}, {a63, 10}}, {{a64, 1}, 43, {}, {a65, 10}}};
+inline constexpr Rule a90[] = {{{}, 40, {}, {a71, 10}}};
+inline constexpr Pack a91[] = {{{a67, 1}, {a50, 1}, {a89, 2}, 44, {a70, 10}}, {{a72, 1}, {a68, 1}, {a90, 1}, 40, {a71, 10}}};
 inline constexpr Condition a92[] = {{{a61, 3}, true, 9u}};
-inline constexpr Rule a93[] = {{{a92, 1}, 57, {}, {a75, 5}}, {{a83, 1}, 53, {}, {a65, 5}}};
-inline constexpr Pack a94[] = {{{}, {a50, 1}, {a93, 2}, 55, {a58, 5}}};
-inline constexpr Pack a95[] = {{{}, {a50, 1}, {}, 8, {a58, 5}}};
-inline constexpr Pack a96[] = {{{}, {a50, 1}, {}, 15, {a58, 5}}};
-inline constexpr Pack a97[] = {{{}, {a50, 1}, {}, 27, {a58, 5}}};
-inline constexpr Pack a98[] = {{{}, {a50, 1}, {}, 36, {a58, 5}}};
+inline constexpr Rule a93[] = {{{a92, 1}, 57, {}, {a75, 10}}, {{a83, 1}, 53, {}, {a65, 10}}};
+inline constexpr Pack a94[] = {{{}, {a50, 1}, {a93, 2}, 55, {a58, 10}}};
+inline constexpr Pack a95[] = {{{}, {a50, 1}, {}, 8, {a58, 10}}};
+inline constexpr Pack a96[] = {{{}, {a50, 1}, {}, 15, {a58, 10}}};
+inline constexpr Pack a97[] = {{{}, {a50, 1}, {}, 27, {a58, 10}}};
+inline constexpr Pack a98[] = {{{}, {a50, 1}, {}, 36, {a58, 10}}};
 inline constexpr Condition a99[] = {{{a61, 3}, true, 449u}};
-inline constexpr Range a100[] = {{1, 1, 1}, {2, 768, 768}, {3, 384, 384}, {8, 32, 32}, {15, 32, 32}};
+inline constexpr Range a100[] = {{1, 1, 1}, {2, 768, 768}, {3, 384, 384}, {6, 1, 1}, {8, 32, 32}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 32, 32}};
 inline constexpr Condition a101[] = {{{a61, 3}, true, 99u}, {{a61, 3}, false, 449u}};
-inline constexpr Range a102[] = {{1, 1, 1}, {2, 1024, 1024}, {3, 512, 512}, {8, 14, 14}, {15, 14, 14}};
+inline constexpr Range a102[] = {{1, 1, 1}, {2, 1024, 1024}, {3, 512, 512}, {6, 1, 1}, {8, 14, 14}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 14, 14}};
 inline constexpr Condition a103[] = {{{a61, 3}, false, 99u}};
-inline constexpr Range a104[] = {{1, 1, 1}, {2, 2048, 2048}, {3, 512, 512}, {8, 7, 7}, {15, 7, 7}};
+inline constexpr Range a104[] = {{1, 1, 1}, {2, 2048, 2048}, {3, 512, 512}, {6, 1, 1}, {8, 7, 7}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 7, 7}};
 inline constexpr Condition a105[] = {{{a66, 1}, true, 472u}, {{a1, 1}, true, 314u}};
-inline constexpr Rule a106[] = {{{a99, 1}, 3, {}, {a100, 5}}, {{a101, 2}, 1, {}, {a102, 5}}, {{a103, 1}, 2, {}, {a104, 5}}};
-inline constexpr Range a107[] = {{1, 1, 1}, {2, 768, 2048}, {3, 384, 512}, {8, 7, 32}, {15, 7, 32}};
-inline constexpr Range a108[] = {{1, 1, 1}, {2, 480, 1536}, {3, 32, 256}, {8, 1, 24}, {15, 1, 24}};
+inline constexpr Rule a106[] = {{{a99, 1}, 3, {}, {a100, 10}}, {{a101, 2}, 1, {}, {a102, 10}}, {{a103, 1}, 2, {}, {a104, 10}}};
+inline constexpr Range a107[] = {{1, 1, 1}, {2, 768, 2048}, {3, 384, 512}, {6, 1, 1}, {8, 7, 32}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 7, 32}};
+inline constexpr Range a108[] = {{1, 1, 1}, {2, 480, 1536}, {3, 32, 256}, {6, 1, 1}, {8, 1, 24}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 24}};
 inline constexpr Condition a109[] = {{{a66, 1}, true, 472u}, {{a1, 1}, false, 314u}};
-inline constexpr Rule a110[] = {{{}, 7, {}, {a108, 5}}};
+inline constexpr Rule a110[] = {{{}, 7, {}, {a108, 10}}};
 inline constexpr std::size_t a111[] = {3, 15, 8, 1};
 inline constexpr Condition a112[] = {{{a1, 1}, true, 56u}, {{a111, 4}, true, 344065u}, {{a61, 3}, true, 897u}};
-inline constexpr Range a113[] = {{1, 1, 1}, {2, 48, 384}, {3, 64, 768}, {8, 32, 256}, {15, 32, 256}};
+inline constexpr Range a113[] = {{1, 1, 1}, {2, 48, 384}, {3, 64, 768}, {6, 1, 1}, {8, 32, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 32, 256}};
 inline constexpr Condition a114[] = {{{a1, 1}, true, 56u}, {{a111, 4}, true, 344065u}, {{a61, 3}, false, 897u}};
-inline constexpr Range a115[] = {{1, 1, 1}, {2, 128, 128}, {3, 512, 512}, {8, 28, 28}, {15, 28, 28}};
+inline constexpr Range a115[] = {{1, 1, 1}, {2, 128, 128}, {3, 512, 512}, {6, 1, 1}, {8, 28, 28}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 28, 28}};
 inline constexpr Condition a116[] = {{{a1, 1}, false, 56u}, {{a111, 4}, true, 344065u}};
-inline constexpr Range a117[] = {{1, 1, 1}, {2, 96, 256}, {3, 32, 48}, {8, 256, 256}, {15, 256, 256}};
+inline constexpr Range a117[] = {{1, 1, 1}, {2, 96, 256}, {3, 32, 48}, {6, 1, 1}, {8, 256, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 256, 256}};
 inline constexpr Condition a118[] = {{{a111, 4}, false, 344065u}};
-inline constexpr Range a119[] = {{1, 1, 1}, {2, 13, 464}, {3, 16, 1536}, {8, 1, 112}, {15, 1, 112}};
+inline constexpr Range a119[] = {{1, 1, 1}, {2, 13, 464}, {3, 16, 1536}, {6, 1, 1}, {8, 1, 112}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 112}};
 inline constexpr Condition a120[] = {{{a66, 1}, false, 472u}};
-inline constexpr Rule a121[] = {{{a112, 3}, 4, {}, {a113, 5}}, {{a114, 3}, 3, {}, {a115, 5}}, {{a116, 2}, 5, {}, {a117, 5}}, {{a118, 1}, 2, {}, {a119, 5}}};
-inline constexpr Range a122[] = {{1, 1, 1}, {2, 13, 464}, {3, 16, 1536}, {8, 1, 256}, {15, 1, 256}};
-inline constexpr Pack a123[] = {{{a105, 2}, {a68, 1}, {a106, 3}, 2, {a107, 5}}, {{a109, 2}, {a50, 1}, {a110, 1}, 8, {a108, 5}}, {{a120, 1}, {a68, 1}, {a121, 4}, 1, {a122, 5}}};
+inline constexpr Rule a121[] = {{{a112, 3}, 4, {}, {a113, 10}}, {{a114, 3}, 3, {}, {a115, 10}}, {{a116, 2}, 5, {}, {a117, 10}}, {{a118, 1}, 2, {}, {a119, 10}}};
+inline constexpr Range a122[] = {{1, 1, 1}, {2, 13, 464}, {3, 16, 1536}, {6, 1, 1}, {8, 1, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 256}};
+inline constexpr Pack a123[] = {{{a105, 2}, {a68, 1}, {a106, 3}, 2, {a107, 10}}, {{a109, 2}, {a50, 1}, {a110, 1}, 8, {a108, 10}}, {{a120, 1}, {a68, 1}, {a121, 4}, 1, {a122, 10}}};
 inline constexpr Condition a124[] = {{{a111, 4}, true, 255402u}};
-inline constexpr Range a125[] = {{1, 1, 1}, {2, 128, 768}, {3, 64, 768}, {8, 24, 128}, {15, 24, 128}};
+inline constexpr Range a125[] = {{1, 1, 1}, {2, 128, 768}, {3, 64, 768}, {6, 1, 1}, {8, 24, 128}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 24, 128}};
 inline constexpr Condition a126[] = {{{a1, 1}, true, 496u}, {{a111, 4}, false, 255402u}};
-inline constexpr Range a127[] = {{1, 1, 1}, {2, 160, 2048}, {3, 512, 1536}, {8, 7, 14}, {15, 7, 14}};
+inline constexpr Range a127[] = {{1, 1, 1}, {2, 160, 2048}, {3, 512, 1536}, {6, 1, 1}, {8, 7, 14}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 7, 14}};
 inline constexpr Condition a128[] = {{{a1, 1}, false, 496u}, {{a111, 4}, false, 255402u}};
-inline constexpr Range a129[] = {{1, 1, 1}, {2, 120, 1536}, {3, 32, 480}, {8, 1, 24}, {15, 1, 24}};
+inline constexpr Range a129[] = {{1, 1, 1}, {2, 120, 1536}, {3, 32, 480}, {6, 1, 1}, {8, 1, 24}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 24}};
 inline constexpr std::size_t a130[] = {2, 3};
 inline constexpr Condition a131[] = {{{a66, 1}, true, 108u}, {{a130, 2}, true, 10034u}};
-inline constexpr Rule a132[] = {{{a124, 1}, 17, {}, {a125, 5}}, {{a126, 2}, 16, {}, {a127, 5}}, {{a128, 2}, 14, {}, {a129, 5}}};
-inline constexpr Range a133[] = {{1, 1, 1}, {2, 120, 2048}, {3, 32, 1536}, {8, 1, 128}, {15, 1, 128}};
+inline constexpr Rule a132[] = {{{a124, 1}, 17, {}, {a125, 10}}, {{a126, 2}, 16, {}, {a127, 10}}, {{a128, 2}, 14, {}, {a129, 10}}};
+inline constexpr Range a133[] = {{1, 1, 1}, {2, 120, 2048}, {3, 32, 1536}, {6, 1, 1}, {8, 1, 128}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 128}};
 inline constexpr Condition a134[] = {{{a61, 3}, true, 14337u}};
-inline constexpr Range a135[] = {{1, 1, 1}, {2, 256, 256}, {3, 32, 32}, {8, 256, 256}, {15, 256, 256}};
+inline constexpr Range a135[] = {{1, 1, 1}, {2, 256, 256}, {3, 32, 32}, {6, 1, 1}, {8, 256, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 256, 256}};
 inline constexpr Condition a136[] = {{{a61, 3}, false, 14337u}};
-inline constexpr Range a137[] = {{1, 1, 1}, {2, 144, 256}, {3, 16, 24}, {8, 1, 56}, {15, 1, 56}};
+inline constexpr Range a137[] = {{1, 1, 1}, {2, 144, 256}, {3, 16, 24}, {6, 1, 1}, {8, 1, 56}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 56}};
 inline constexpr Condition a138[] = {{{a66, 1}, true, 108u}, {{a130, 2}, false, 10034u}};
-inline constexpr Rule a139[] = {{{a134, 1}, 13, {}, {a135, 5}}, {{a136, 1}, 11, {}, {a137, 5}}};
-inline constexpr Range a140[] = {{1, 1, 1}, {2, 144, 256}, {3, 16, 32}, {8, 1, 256}, {15, 1, 256}};
+inline constexpr Rule a139[] = {{{a134, 1}, 13, {}, {a135, 10}}, {{a136, 1}, 11, {}, {a137, 10}}};
+inline constexpr Range a140[] = {{1, 1, 1}, {2, 144, 256}, {3, 16, 32}, {6, 1, 1}, {8, 1, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 256}};
 inline constexpr Condition a141[] = {{{a130, 2}, true, 21284u}, {{a111, 4}, true, 184998u}};
-inline constexpr Range a142[] = {{1, 1, 1}, {2, 96, 96}, {3, 256, 256}, {8, 128, 128}, {15, 128, 128}};
+inline constexpr Range a142[] = {{1, 1, 1}, {2, 96, 96}, {3, 256, 256}, {6, 1, 1}, {8, 128, 128}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 128, 128}};
 inline constexpr Condition a143[] = {{{a130, 2}, true, 10862u}, {{a130, 2}, false, 21284u}, {{a111, 4}, true, 184998u}};
-inline constexpr Range a144[] = {{1, 1, 1}, {2, 48, 96}, {3, 192, 256}, {8, 128, 256}, {15, 128, 256}};
+inline constexpr Range a144[] = {{1, 1, 1}, {2, 48, 96}, {3, 192, 256}, {6, 1, 1}, {8, 128, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 128, 256}};
 inline constexpr Condition a145[] = {{{a66, 1}, true, 79u}, {{a130, 2}, false, 10862u}, {{a111, 4}, true, 184998u}};
-inline constexpr Range a146[] = {{1, 1, 1}, {2, 96, 96}, {3, 48, 48}, {8, 256, 256}, {15, 256, 256}};
+inline constexpr Range a146[] = {{1, 1, 1}, {2, 96, 96}, {3, 48, 48}, {6, 1, 1}, {8, 256, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 256, 256}};
 inline constexpr Condition a147[] = {{{a66, 1}, false, 79u}, {{a130, 2}, false, 10862u}, {{a111, 4}, true, 184998u}};
-inline constexpr Range a148[] = {{1, 1, 1}, {2, 16, 64}, {3, 16, 240}, {8, 28, 256}, {15, 28, 256}};
+inline constexpr Range a148[] = {{1, 1, 1}, {2, 16, 64}, {3, 16, 240}, {6, 1, 1}, {8, 28, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 28, 256}};
 inline constexpr Condition a149[] = {{{a111, 4}, false, 184998u}};
-inline constexpr Range a150[] = {{1, 1, 1}, {2, 13, 96}, {3, 16, 768}, {8, 1, 56}, {15, 1, 56}};
+inline constexpr Range a150[] = {{1, 1, 1}, {2, 13, 96}, {3, 16, 768}, {6, 1, 1}, {8, 1, 56}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 56}};
 inline constexpr Condition a151[] = {{{a66, 1}, false, 108u}};
-inline constexpr Rule a152[] = {{{a141, 2}, 12, {}, {a142, 5}}, {{a143, 3}, 13, {}, {a144, 5}}, {{a145, 3}, 11, {}, {a146, 5}}, {{a147, 3}, 12, {}, {a148, 5}}, {{a149, 1}, 11, {}, {a150, 5}}};
-inline constexpr Range a153[] = {{1, 1, 1}, {2, 13, 96}, {3, 16, 768}, {8, 1, 256}, {15, 1, 256}};
-inline constexpr Pack a154[] = {{{a131, 2}, {a50, 1}, {a132, 3}, 15, {a133, 5}}, {{a138, 2}, {a68, 1}, {a139, 2}, 11, {a140, 5}}, {{a151, 1}, {a68, 1}, {a152, 5}, 12, {a153, 5}}};
+inline constexpr Rule a152[] = {{{a141, 2}, 12, {}, {a142, 10}}, {{a143, 3}, 13, {}, {a144, 10}}, {{a145, 3}, 11, {}, {a146, 10}}, {{a147, 3}, 12, {}, {a148, 10}}, {{a149, 1}, 11, {}, {a150, 10}}};
+inline constexpr Range a153[] = {{1, 1, 1}, {2, 13, 96}, {3, 16, 768}, {6, 1, 1}, {8, 1, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 256}};
+inline constexpr Pack a154[] = {{{a131, 2}, {a50, 1}, {a132, 3}, 15, {a133, 10}}, {{a138, 2}, {a68, 1}, {a139, 2}, 11, {a140, 10}}, {{a151, 1}, {a68, 1}, {a152, 5}, 12, {a153, 10}}};
 inline constexpr Condition a155[] = {{{a1, 1}, true, 79u}, {{a111, 4}, true, 255402u}};
-inline constexpr Range a156[] = {{1, 1, 1}, {2, 48, 768}, {3, 96, 768}, {8, 24, 256}, {15, 24, 256}};
+inline constexpr Range a156[] = {{1, 1, 1}, {2, 48, 768}, {3, 96, 768}, {6, 1, 1}, {8, 24, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 24, 256}};
 inline constexpr Condition a157[] = {{{a1, 1}, false, 79u}, {{a111, 4}, true, 255402u}};
-inline constexpr Range a158[] = {{1, 1, 1}, {2, 96, 256}, {3, 32, 64}, {8, 128, 256}, {15, 128, 256}};
+inline constexpr Range a158[] = {{1, 1, 1}, {2, 96, 256}, {3, 32, 64}, {6, 1, 1}, {8, 128, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 128, 256}};
 inline constexpr Condition a159[] = {{{a111, 4}, true, 122906u}, {{a111, 4}, false, 255402u}};
-inline constexpr Range a160[] = {{1, 1, 1}, {2, 16, 256}, {3, 16, 1536}, {8, 12, 112}, {15, 12, 112}};
+inline constexpr Range a160[] = {{1, 1, 1}, {2, 16, 256}, {3, 16, 1536}, {6, 1, 1}, {8, 12, 112}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 12, 112}};
 inline constexpr Condition a161[] = {{{a1, 1}, true, 628u}, {{a111, 4}, false, 122906u}};
-inline constexpr Range a162[] = {{1, 1, 1}, {2, 32, 464}, {3, 768, 1280}, {8, 1, 7}, {15, 1, 7}};
+inline constexpr Range a162[] = {{1, 1, 1}, {2, 32, 464}, {3, 768, 1280}, {6, 1, 1}, {8, 1, 7}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 7}};
 inline constexpr Condition a163[] = {{{a1, 1}, false, 628u}, {{a111, 4}, false, 122906u}, {{a61, 3}, true, 1569u}};
-inline constexpr Range a164[] = {{1, 1, 1}, {2, 96, 144}, {3, 24, 24}, {8, 56, 56}, {15, 56, 56}};
+inline constexpr Range a164[] = {{1, 1, 1}, {2, 96, 144}, {3, 24, 24}, {6, 1, 1}, {8, 56, 56}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 56, 56}};
 inline constexpr Condition a165[] = {{{a1, 1}, false, 628u}, {{a111, 4}, false, 122906u}, {{a61, 3}, false, 1569u}};
-inline constexpr Range a166[] = {{1, 1, 1}, {2, 13, 2048}, {3, 16, 512}, {8, 1, 28}, {15, 1, 28}};
-inline constexpr Rule a167[] = {{{a155, 2}, 23, {}, {a156, 5}}, {{a157, 2}, 24, {}, {a158, 5}}, {{a159, 2}, 19, {}, {a160, 5}}, {{a161, 2}, 19, {}, {a162, 5}}, {{a163, 3}, 20, {}, {a164, 5}}, {{a165, 3}, 21, {}, {a166, 5}}};
-inline constexpr Pack a168[] = {{{}, {a68, 1}, {a167, 6}, 19, {a51, 5}}};
+inline constexpr Range a166[] = {{1, 1, 1}, {2, 13, 2048}, {3, 16, 512}, {6, 1, 1}, {8, 1, 28}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 28}};
+inline constexpr Rule a167[] = {{{a155, 2}, 23, {}, {a156, 10}}, {{a157, 2}, 24, {}, {a158, 10}}, {{a159, 2}, 19, {}, {a160, 10}}, {{a161, 2}, 19, {}, {a162, 10}}, {{a163, 3}, 20, {}, {a164, 10}}, {{a165, 3}, 21, {}, {a166, 10}}};
+inline constexpr Pack a168[] = {{{}, {a68, 1}, {a167, 6}, 19, {a51, 10}}};
 inline constexpr Condition a169[] = {{{a111, 4}, true, 1816187u}};
-inline constexpr Range a170[] = {{1, 1, 1}, {2, 48, 256}, {3, 32, 256}, {8, 128, 256}, {15, 128, 256}};
+inline constexpr Range a170[] = {{1, 1, 1}, {2, 48, 256}, {3, 32, 256}, {6, 1, 1}, {8, 128, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 128, 256}};
 inline constexpr Condition a171[] = {{{a111, 4}, true, 561855u}, {{a111, 4}, false, 1816187u}};
 inline constexpr std::size_t a172[] = {33};
-inline constexpr Range a173[] = {{1, 1, 1}, {2, 192, 384}, {3, 64, 768}, {8, 32, 128}, {15, 32, 128}};
+inline constexpr Range a173[] = {{1, 1, 1}, {2, 192, 384}, {3, 64, 768}, {6, 1, 1}, {8, 32, 128}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 32, 128}};
 inline constexpr Condition a174[] = {{{a111, 4}, true, 122906u}, {{a111, 4}, false, 561855u}, {{a61, 3}, true, 289u}};
-inline constexpr Range a175[] = {{1, 1, 1}, {2, 16, 768}, {3, 16, 512}, {8, 24, 112}, {15, 24, 112}};
+inline constexpr Range a175[] = {{1, 1, 1}, {2, 16, 768}, {3, 16, 512}, {6, 1, 1}, {8, 24, 112}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 24, 112}};
 inline constexpr Condition a176[] = {{{a111, 4}, true, 122906u}, {{a111, 4}, false, 561855u}, {{a61, 3}, false, 289u}};
-inline constexpr Range a177[] = {{1, 1, 1}, {2, 256, 256}, {3, 1280, 1536}, {8, 12, 12}, {15, 12, 12}};
+inline constexpr Range a177[] = {{1, 1, 1}, {2, 256, 256}, {3, 1280, 1536}, {6, 1, 1}, {8, 12, 12}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 12, 12}};
 inline constexpr Condition a178[] = {{{a1, 1}, true, 430u}, {{a111, 4}, false, 122906u}, {{a61, 3}, true, 99u}};
 inline constexpr Condition a179[] = {{{a1, 1}, true, 430u}, {{a111, 4}, false, 122906u}, {{a61, 3}, false, 99u}};
-inline constexpr Range a180[] = {{1, 1, 1}, {2, 32, 2048}, {3, 480, 1280}, {8, 1, 7}, {15, 1, 7}};
+inline constexpr Range a180[] = {{1, 1, 1}, {2, 32, 2048}, {3, 480, 1280}, {6, 1, 1}, {8, 1, 7}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 7}};
 inline constexpr Condition a181[] = {{{a1, 1}, false, 430u}, {{a111, 4}, false, 122906u}, {{a61, 3}, true, 1569u}};
 inline constexpr Condition a182[] = {{{a1, 1}, false, 430u}, {{a111, 4}, false, 122906u}, {{a61, 3}, false, 1569u}};
-inline constexpr Range a183[] = {{1, 1, 1}, {2, 13, 1536}, {3, 16, 384}, {8, 1, 28}, {15, 1, 28}};
-inline constexpr Rule a184[] = {{{a169, 1}, 32, {}, {a170, 5}}, {{a171, 2}, 34, {a172, 1}, {a173, 5}}, {{a174, 3}, 29, {}, {a175, 5}}, {{a176, 3}, 31, {}, {a177, 5}}, {{a178, 3}, 31, {}, {a102, 5}}, {{a179, 3}, 29, {}, {a180, 5}}, {{a181, 3}, 30, {}, {a164, 5}}, {{a182, 3}, 28, {}, {a183, 5}}};
-inline constexpr Pack a185[] = {{{}, {a68, 1}, {a184, 8}, 29, {a51, 5}}};
+inline constexpr Range a183[] = {{1, 1, 1}, {2, 13, 1536}, {3, 16, 384}, {6, 1, 1}, {8, 1, 28}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 28}};
+inline constexpr Rule a184[] = {{{a169, 1}, 32, {}, {a170, 10}}, {{a171, 2}, 34, {a172, 1}, {a173, 10}}, {{a174, 3}, 29, {}, {a175, 10}}, {{a176, 3}, 31, {}, {a177, 10}}, {{a178, 3}, 31, {}, {a102, 10}}, {{a179, 3}, 29, {}, {a180, 10}}, {{a181, 3}, 30, {}, {a164, 10}}, {{a182, 3}, 28, {}, {a183, 10}}};
+inline constexpr Pack a185[] = {{{}, {a68, 1}, {a184, 8}, 29, {a51, 10}}};
 inline constexpr Condition a186[] = {{{a111, 4}, true, 255402u}, {{a61, 3}, true, 2049u}};
-inline constexpr Range a187[] = {{1, 1, 1}, {2, 48, 384}, {3, 32, 384}, {8, 64, 256}, {15, 64, 256}};
+inline constexpr Range a187[] = {{1, 1, 1}, {2, 48, 384}, {3, 32, 384}, {6, 1, 1}, {8, 64, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 64, 256}};
 inline constexpr Condition a188[] = {{{a111, 4}, true, 255402u}, {{a61, 3}, false, 2049u}};
-inline constexpr Range a189[] = {{1, 1, 1}, {2, 128, 768}, {3, 384, 768}, {8, 24, 32}, {15, 24, 32}};
+inline constexpr Range a189[] = {{1, 1, 1}, {2, 128, 768}, {3, 384, 768}, {6, 1, 1}, {8, 24, 32}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 24, 32}};
 inline constexpr Condition a190[] = {{{a66, 1}, true, 51u}, {{a111, 4}, true, 165467u}, {{a111, 4}, false, 255402u}};
-inline constexpr Range a191[] = {{1, 1, 1}, {2, 64, 256}, {3, 64, 1536}, {8, 12, 56}, {15, 12, 56}};
+inline constexpr Range a191[] = {{1, 1, 1}, {2, 64, 256}, {3, 64, 1536}, {6, 1, 1}, {8, 12, 56}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 12, 56}};
 inline constexpr Condition a192[] = {{{a66, 1}, false, 51u}, {{a111, 4}, true, 165467u}, {{a111, 4}, false, 255402u}};
-inline constexpr Range a193[] = {{1, 1, 1}, {2, 24, 40}, {3, 58, 240}, {8, 28, 56}, {15, 28, 56}};
+inline constexpr Range a193[] = {{1, 1, 1}, {2, 24, 40}, {3, 58, 240}, {6, 1, 1}, {8, 28, 56}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 28, 56}};
 inline constexpr Condition a194[] = {{{a1, 1}, true, 628u}, {{a111, 4}, false, 165467u}};
 inline constexpr Condition a195[] = {{{a1, 1}, true, 30u}, {{a1, 1}, false, 628u}, {{a111, 4}, false, 165467u}};
-inline constexpr Range a196[] = {{1, 1, 1}, {2, 16, 2048}, {3, 32, 512}, {8, 1, 28}, {15, 1, 28}};
+inline constexpr Range a196[] = {{1, 1, 1}, {2, 16, 2048}, {3, 32, 512}, {6, 1, 1}, {8, 1, 28}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 28}};
 inline constexpr Condition a197[] = {{{a1, 1}, false, 30u}, {{a111, 4}, false, 165467u}};
 inline constexpr Condition a198[] = {{{a1, 1}, true, 26u}};
-inline constexpr Rule a199[] = {{{a186, 2}, 41, {}, {a187, 5}}, {{a188, 2}, 42, {}, {a189, 5}}, {{a190, 3}, 39, {}, {a191, 5}}, {{a192, 3}, 38, {}, {a193, 5}}, {{a194, 2}, 38, {}, {a162, 5}}, {{a195, 3}, 37, {}, {a196, 5}}, {{a197, 2}, 38, {}, {a71, 5}}};
-inline constexpr Range a200[] = {{1, 1, 1}, {2, 13, 2048}, {3, 27, 1536}, {8, 1, 256}, {15, 1, 256}};
-inline constexpr Range a201[] = {{1, 1, 1}, {2, 16, 256}, {3, 16, 24}, {8, 1, 112}, {15, 1, 112}};
+inline constexpr Rule a199[] = {{{a186, 2}, 41, {}, {a187, 10}}, {{a188, 2}, 42, {}, {a189, 10}}, {{a190, 3}, 39, {}, {a191, 10}}, {{a192, 3}, 38, {}, {a193, 10}}, {{a194, 2}, 38, {}, {a162, 10}}, {{a195, 3}, 37, {}, {a196, 10}}, {{a197, 2}, 38, {}, {a71, 10}}};
+inline constexpr Range a200[] = {{1, 1, 1}, {2, 13, 2048}, {3, 27, 1536}, {6, 1, 1}, {8, 1, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 256}};
+inline constexpr Range a201[] = {{1, 1, 1}, {2, 16, 256}, {3, 16, 24}, {6, 1, 1}, {8, 1, 112}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 112}};
 inline constexpr Condition a202[] = {{{a1, 1}, false, 26u}};
-inline constexpr Rule a203[] = {{{}, 45, {}, {a201, 5}}};
-inline constexpr Pack a204[] = {{{a198, 1}, {a68, 1}, {a199, 7}, 39, {a200, 5}}, {{a202, 1}, {a50, 1}, {a203, 1}, 44, {a201, 5}}};
+inline constexpr Rule a203[] = {{{}, 45, {}, {a201, 10}}};
+inline constexpr Pack a204[] = {{{a198, 1}, {a68, 1}, {a199, 7}, 39, {a200, 10}}, {{a202, 1}, {a50, 1}, {a203, 1}, 44, {a201, 10}}};
 inline constexpr Condition a205[] = {{{a111, 4}, true, 1284239u}};
-inline constexpr Range a206[] = {{1, 1, 1}, {2, 48, 256}, {3, 32, 384}, {8, 64, 256}, {15, 64, 256}};
+inline constexpr Range a206[] = {{1, 1, 1}, {2, 48, 256}, {3, 32, 384}, {6, 1, 1}, {8, 64, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 64, 256}};
 inline constexpr Condition a207[] = {{{a111, 4}, true, 561855u}, {{a111, 4}, false, 1284239u}};
-inline constexpr Range a208[] = {{1, 1, 1}, {2, 256, 384}, {3, 64, 768}, {8, 32, 128}, {15, 32, 128}};
+inline constexpr Range a208[] = {{1, 1, 1}, {2, 256, 384}, {3, 64, 768}, {6, 1, 1}, {8, 32, 128}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 32, 128}};
 inline constexpr Condition a209[] = {{{a111, 4}, true, 194331u}, {{a111, 4}, false, 561855u}, {{a61, 3}, true, 1793u}};
-inline constexpr Range a210[] = {{1, 1, 1}, {2, 64, 64}, {3, 64, 64}, {8, 56, 56}, {15, 56, 56}};
+inline constexpr Range a210[] = {{1, 1, 1}, {2, 64, 64}, {3, 64, 64}, {6, 1, 1}, {8, 56, 56}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 56, 56}};
 inline constexpr Condition a211[] = {{{a111, 4}, true, 194331u}, {{a111, 4}, false, 561855u}, {{a61, 3}, false, 1793u}};
-inline constexpr Range a212[] = {{1, 1, 1}, {2, 128, 768}, {3, 384, 1536}, {8, 12, 32}, {15, 12, 32}};
+inline constexpr Range a212[] = {{1, 1, 1}, {2, 128, 768}, {3, 384, 1536}, {6, 1, 1}, {8, 12, 32}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 12, 32}};
 inline constexpr Condition a213[] = {{{a1, 1}, true, 628u}, {{a111, 4}, false, 194331u}, {{a61, 3}, true, 85u}};
-inline constexpr Range a214[] = {{1, 1, 1}, {2, 256, 256}, {3, 1280, 1280}, {8, 12, 12}, {15, 12, 12}};
+inline constexpr Range a214[] = {{1, 1, 1}, {2, 256, 256}, {3, 1280, 1280}, {6, 1, 1}, {8, 12, 12}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 12, 12}};
 inline constexpr Condition a215[] = {{{a1, 1}, true, 628u}, {{a111, 4}, false, 194331u}, {{a61, 3}, false, 85u}};
 inline constexpr Condition a216[] = {{{a1, 1}, false, 628u}, {{a111, 4}, false, 194331u}, {{a61, 3}, true, 1569u}};
-inline constexpr Range a217[] = {{1, 1, 1}, {2, 144, 144}, {3, 24, 24}, {8, 56, 56}, {15, 56, 56}};
+inline constexpr Range a217[] = {{1, 1, 1}, {2, 144, 144}, {3, 24, 24}, {6, 1, 1}, {8, 56, 56}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 56, 56}};
 inline constexpr Condition a218[] = {{{a1, 1}, false, 628u}, {{a111, 4}, false, 194331u}, {{a61, 3}, false, 1569u}};
-inline constexpr Range a219[] = {{1, 1, 1}, {2, 32, 2048}, {3, 16, 512}, {8, 1, 28}, {15, 1, 28}};
+inline constexpr Range a219[] = {{1, 1, 1}, {2, 32, 2048}, {3, 16, 512}, {6, 1, 1}, {8, 1, 28}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 28}};
 inline constexpr Condition a220[] = {{{a130, 2}, true, 2576u}};
-inline constexpr Rule a221[] = {{{a205, 1}, 52, {}, {a206, 5}}, {{a207, 2}, 51, {}, {a208, 5}}, {{a209, 3}, 50, {}, {a210, 5}}, {{a211, 3}, 49, {}, {a212, 5}}, {{a213, 3}, 49, {}, {a214, 5}}, {{a215, 3}, 48, {}, {a162, 5}}, {{a216, 3}, 48, {}, {a217, 5}}, {{a218, 3}, 47, {}, {a219, 5}}};
-inline constexpr Range a222[] = {{1, 1, 1}, {2, 32, 2048}, {3, 16, 1536}, {8, 1, 256}, {15, 1, 256}};
-inline constexpr Range a223[] = {{1, 1, 1}, {2, 13, 96}, {3, 16, 58}, {8, 1, 112}, {15, 1, 112}};
+inline constexpr Rule a221[] = {{{a205, 1}, 52, {}, {a206, 10}}, {{a207, 2}, 51, {}, {a208, 10}}, {{a209, 3}, 50, {}, {a210, 10}}, {{a211, 3}, 49, {}, {a212, 10}}, {{a213, 3}, 49, {}, {a214, 10}}, {{a215, 3}, 48, {}, {a162, 10}}, {{a216, 3}, 48, {}, {a217, 10}}, {{a218, 3}, 47, {}, {a219, 10}}};
+inline constexpr Range a222[] = {{1, 1, 1}, {2, 32, 2048}, {3, 16, 1536}, {6, 1, 1}, {8, 1, 256}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 256}};
+inline constexpr Range a223[] = {{1, 1, 1}, {2, 13, 96}, {3, 16, 58}, {6, 1, 1}, {8, 1, 112}, {9, 1, 1}, {10, 1, 1}, {11, 0, 0}, {12, 1, 1}, {15, 1, 112}};
 inline constexpr Condition a224[] = {{{a130, 2}, false, 2576u}};
-inline constexpr Rule a225[] = {{{}, 54, {}, {a223, 5}}};
-inline constexpr Pack a226[] = {{{a220, 1}, {a68, 1}, {a221, 8}, 50, {a222, 5}}, {{a224, 1}, {a50, 1}, {a225, 1}, 55, {a223, 5}}};
+inline constexpr Rule a225[] = {{{}, 54, {}, {a223, 10}}};
+inline constexpr Pack a226[] = {{{a220, 1}, {a68, 1}, {a221, 8}, 50, {a222, 10}}, {{a224, 1}, {a50, 1}, {a225, 1}, 55, {a223, 10}}};
 inline constexpr std::size_t a227[] = {43};
-inline constexpr Rule a228[] = {{{a92, 1}, 46, {a227, 1}, {a75, 5}}, {{a83, 1}, 43, {}, {a65, 5}}};
-inline constexpr Pack a229[] = {{{}, {a50, 1}, {a228, 2}, 44, {a58, 5}}};
-inline constexpr Rule a230[] = {{{a92, 1}, 56, {}, {a75, 5}}, {{a83, 1}, 53, {}, {a65, 5}}};
-inline constexpr Pack a231[] = {{{}, {a50, 1}, {a230, 2}, 55, {a58, 5}}};
+inline constexpr Rule a228[] = {{{a92, 1}, 46, {a227, 1}, {a75, 10}}, {{a83, 1}, 43, {}, {a65, 10}}};
+inline constexpr Pack a229[] = {{{}, {a50, 1}, {a228, 2}, 44, {a58, 10}}};
+inline constexpr Rule a230[] = {{{a92, 1}, 56, {}, {a75, 10}}, {{a83, 1}, 53, {}, {a65, 10}}};
+inline constexpr Pack a231[] = {{{}, {a50, 1}, {a230, 2}, 55, {a58, 10}}};
 inline constexpr std::uint32_t a232[] = {4203};
 inline constexpr std::uint32_t a233[] = {26};
 inline constexpr std::string_view a234[] = {"m1"};
@@ -688,6 +689,37 @@ constexpr std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b) {
   return a != 0 && b > max / a ? max : a * b;
 }
 
+// Of `accepts`: sums and products saturate, division by a positive number rounds down.
+constexpr std::int64_t add(std::int64_t a, std::int64_t b) {
+  using limits = std::numeric_limits<std::int64_t>;
+  if (b > 0 && a > limits::max() - b) return limits::max();
+  if (b < 0 && a < limits::min() - b) return limits::min();
+  return a + b;
+}
+
+constexpr std::int64_t subtract(std::int64_t a, std::int64_t b) {
+  using limits = std::numeric_limits<std::int64_t>;
+  if (b < 0 && a > limits::max() + b) return limits::max();
+  if (b > 0 && a < limits::min() + b) return limits::min();
+  return a - b;
+}
+
+constexpr std::uint64_t magnitude(std::int64_t a) {
+  return a < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(a) : static_cast<std::uint64_t>(a);
+}
+
+constexpr std::int64_t multiply(std::int64_t a, std::int64_t b) {
+  using limits = std::numeric_limits<std::int64_t>;
+  const std::uint64_t product = saturating_mul(magnitude(a), magnitude(b));
+  if (product > static_cast<std::uint64_t>(limits::max())) return (a < 0) != (b < 0) ? limits::min() : limits::max();
+  const std::int64_t value = static_cast<std::int64_t>(product);
+  return (a < 0) != (b < 0) ? -value : value;
+}
+
+constexpr std::int64_t div_floor(std::int64_t a, std::int64_t by) { return a / by - (a % by < 0 ? 1 : 0); }
+
+constexpr std::int64_t rem_floor(std::int64_t a, std::int64_t by) { return a % by + (a % by < 0 ? by : 0); }
+
 constexpr std::uint64_t div_ceil(std::uint64_t n, std::uint64_t per) {
   return n / per + (n % per != 0 ? std::uint64_t{1} : std::uint64_t{0});
 }
@@ -780,6 +812,11 @@ inline const Pack* usable_pack(const Device& device, const Given& given, const C
 
 }  // namespace detail
 
+// Whether the kernel computes such a case: kernel_h == 1 and kernel_w == 1 and groups == 1.
+constexpr bool accepts([[maybe_unused]] const Case& c) {
+  return (((c.kernel_h == std::int64_t{1}) && (c.kernel_w == std::int64_t{1})) && (c.groups == std::int64_t{1}));
+}
+
 // How weights are packed on this device for these channels. Sizes do not matter here.
 inline std::optional<List<AxisValue>> pack(const Device& device, const Given& given, const Case& c) {
   const detail::Pack* found = detail::usable_pack(device, given, c);
@@ -787,8 +824,9 @@ inline std::optional<List<AxisValue>> pack(const Device& device, const Given& gi
   return found->values;
 }
 
-// What to dispatch; nothing if the table has nothing that this device can run.
+// What to dispatch; nothing if the kernel does not compute such a case, or the table has nothing that this device can run.
 inline std::optional<Pick> select(const Device& device, const Given& given, const Case& c) {
+  if (!accepts(c)) return std::nullopt;
   const detail::Pack* found = detail::usable_pack(device, given, c);
   if (found == nullptr) return std::nullopt;
   const Row* all = detail::rows.begin();

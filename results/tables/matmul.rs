@@ -149,8 +149,11 @@ pub fn pack(device: &Device, given: &Given, case: &Case) -> Option<&'static [(&'
     usable_pack(device, given, case).map(|pack| pack.values)
 }
 
-/// What to dispatch; `None` if the table has nothing that this device can run.
+/// What to dispatch; `None` if the kernel does not compute such a case, or the table has nothing that this device can run.
 pub fn select(device: &Device, given: &Given, case: &Case) -> Option<Pick> {
+    if !accepts(case) {
+        return None;
+    }
     let pack = usable_pack(device, given, case)?;
     if let Some(rule) = pack.rules.iter().find(|rule| holds(rule.when, case)) {
         let is_measured = lies_within(rule.measured, case);
@@ -248,6 +251,13 @@ fn dispatch(row: &'static Row, device: &Device, case: &Case, is_measured: bool) 
     Some(Pick { row, local, groups, is_measured })
 }
 
+/// Whether the kernel computes such a case: `kernel_h == 1 and kernel_w == 1 and groups == 1 and stride_1_pad_0 == 1`.
+#[rustfmt::skip]
+#[allow(clippy::all, unused_parens, unused_variables)]
+pub fn accepts(case: &Case) -> bool {
+    ((((case.kernel_h == (1_i64)) && (case.kernel_w == (1_i64))) && (case.groups == (1_i64))) && (case.stride_1_pad_0 == (1_i64)))
+}
+
 #[rustfmt::skip]
 pub static ROWS: &[Row] = &[
     Row { variant: "matmul_f16_1x4_16", axes: &[("kstep", "16"), ("tile", "1x4")], local: [32, 8, 1], shrink_to_grid: true, grid: [&[Term { of: &[3], per: 4 }], &[Term { of: &[15, 8], per: 1 }], &[Term { of: &[1], per: 1 }]], requires: &["storageBuffer16BitAccess"], spirv_hash: "97fb71c19450d5a0" },
@@ -260,29 +270,29 @@ pub static ROWS: &[Row] = &[
 static SECTIONS: &[Section] = &[
     Section { class: "any", given: ["f16"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 1, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 15, least: 8, most: 37 }] },
+        ], fallback: 1, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 9, least: 1, most: 1 }, Range { feature: 10, least: 1, most: 1 }, Range { feature: 11, least: 0, most: 0 }, Range { feature: 12, least: 1, most: 1 }, Range { feature: 15, least: 8, most: 37 }] },
     ] },
     Section { class: "any", given: ["f32"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 3, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 15, least: 8, most: 37 }] },
+        ], fallback: 3, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 9, least: 1, most: 1 }, Range { feature: 10, least: 1, most: 1 }, Range { feature: 11, least: 0, most: 0 }, Range { feature: 12, least: 1, most: 1 }, Range { feature: 15, least: 8, most: 37 }] },
     ] },
     Section { class: "nvidia", given: ["f16"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 1, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 15, least: 8, most: 37 }] },
+        ], fallback: 1, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 9, least: 1, most: 1 }, Range { feature: 10, least: 1, most: 1 }, Range { feature: 11, least: 0, most: 0 }, Range { feature: 12, least: 1, most: 1 }, Range { feature: 15, least: 8, most: 37 }] },
     ] },
     Section { class: "nvidia", given: ["f32"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-        ], fallback: 3, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 15, least: 8, most: 37 }] },
+        ], fallback: 3, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 9, least: 1, most: 1 }, Range { feature: 10, least: 1, most: 1 }, Range { feature: 11, least: 0, most: 0 }, Range { feature: 12, least: 1, most: 1 }, Range { feature: 15, least: 8, most: 37 }] },
     ] },
     Section { class: "nvidia-hopper", given: ["f16"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-            Rule { when: &[], row: 0, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 15, least: 8, most: 37 }] },
-        ], fallback: 1, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 15, least: 8, most: 37 }] },
+            Rule { when: &[], row: 0, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 9, least: 1, most: 1 }, Range { feature: 10, least: 1, most: 1 }, Range { feature: 11, least: 0, most: 0 }, Range { feature: 12, least: 1, most: 1 }, Range { feature: 15, least: 8, most: 37 }] },
+        ], fallback: 1, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 9, least: 1, most: 1 }, Range { feature: 10, least: 1, most: 1 }, Range { feature: 11, least: 0, most: 0 }, Range { feature: 12, least: 1, most: 1 }, Range { feature: 15, least: 8, most: 37 }] },
     ] },
     Section { class: "nvidia-hopper", given: ["f32"], packs: &[
         Pack { when: &[], values: &[], rules: &[
-            Rule { when: &[], row: 2, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 15, least: 8, most: 37 }] },
-        ], fallback: 3, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 15, least: 8, most: 37 }] },
+            Rule { when: &[], row: 2, spares: &[], measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 9, least: 1, most: 1 }, Range { feature: 10, least: 1, most: 1 }, Range { feature: 11, least: 0, most: 0 }, Range { feature: 12, least: 1, most: 1 }, Range { feature: 15, least: 8, most: 37 }] },
+        ], fallback: 3, fallback_measured: &[Range { feature: 1, least: 1, most: 1 }, Range { feature: 2, least: 64, most: 104 }, Range { feature: 3, least: 45, most: 64 }, Range { feature: 6, least: 1, most: 1 }, Range { feature: 8, least: 1, most: 8 }, Range { feature: 9, least: 1, most: 1 }, Range { feature: 10, least: 1, most: 1 }, Range { feature: 11, least: 0, most: 0 }, Range { feature: 12, least: 1, most: 1 }, Range { feature: 15, least: 8, most: 37 }] },
     ] },
 ];
 

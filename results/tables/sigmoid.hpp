@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -373,6 +374,37 @@ constexpr std::uint64_t saturating_mul(std::uint64_t a, std::uint64_t b) {
   return a != 0 && b > max / a ? max : a * b;
 }
 
+// Of `accepts`: sums and products saturate, division by a positive number rounds down.
+constexpr std::int64_t add(std::int64_t a, std::int64_t b) {
+  using limits = std::numeric_limits<std::int64_t>;
+  if (b > 0 && a > limits::max() - b) return limits::max();
+  if (b < 0 && a < limits::min() - b) return limits::min();
+  return a + b;
+}
+
+constexpr std::int64_t subtract(std::int64_t a, std::int64_t b) {
+  using limits = std::numeric_limits<std::int64_t>;
+  if (b < 0 && a > limits::max() + b) return limits::max();
+  if (b > 0 && a < limits::min() + b) return limits::min();
+  return a - b;
+}
+
+constexpr std::uint64_t magnitude(std::int64_t a) {
+  return a < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(a) : static_cast<std::uint64_t>(a);
+}
+
+constexpr std::int64_t multiply(std::int64_t a, std::int64_t b) {
+  using limits = std::numeric_limits<std::int64_t>;
+  const std::uint64_t product = saturating_mul(magnitude(a), magnitude(b));
+  if (product > static_cast<std::uint64_t>(limits::max())) return (a < 0) != (b < 0) ? limits::min() : limits::max();
+  const std::int64_t value = static_cast<std::int64_t>(product);
+  return (a < 0) != (b < 0) ? -value : value;
+}
+
+constexpr std::int64_t div_floor(std::int64_t a, std::int64_t by) { return a / by - (a % by < 0 ? 1 : 0); }
+
+constexpr std::int64_t rem_floor(std::int64_t a, std::int64_t by) { return a % by + (a % by < 0 ? by : 0); }
+
 constexpr std::uint64_t div_ceil(std::uint64_t n, std::uint64_t per) {
   return n / per + (n % per != 0 ? std::uint64_t{1} : std::uint64_t{0});
 }
@@ -465,6 +497,11 @@ inline const Pack* usable_pack(const Device& device, const Given& given, const C
 
 }  // namespace detail
 
+// Whether the kernel computes such a case: activation == 3.
+constexpr bool accepts([[maybe_unused]] const Case& c) {
+  return (c.activation == std::int64_t{3});
+}
+
 // How weights are packed on this device for these channels. Sizes do not matter here.
 inline std::optional<List<AxisValue>> pack(const Device& device, const Given& given, const Case& c) {
   const detail::Pack* found = detail::usable_pack(device, given, c);
@@ -472,8 +509,9 @@ inline std::optional<List<AxisValue>> pack(const Device& device, const Given& gi
   return found->values;
 }
 
-// What to dispatch; nothing if the table has nothing that this device can run.
+// What to dispatch; nothing if the kernel does not compute such a case, or the table has nothing that this device can run.
 inline std::optional<Pick> select(const Device& device, const Given& given, const Case& c) {
+  if (!accepts(c)) return std::nullopt;
   const detail::Pack* found = detail::usable_pack(device, given, c);
   if (found == nullptr) return std::nullopt;
   const Row* all = detail::rows.begin();

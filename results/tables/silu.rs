@@ -140,8 +140,11 @@ pub fn pack(device: &Device, given: &Given, case: &Case) -> Option<&'static [(&'
     usable_pack(device, given, case).map(|pack| pack.values)
 }
 
-/// What to dispatch; `None` if the table has nothing that this device can run.
+/// What to dispatch; `None` if the kernel does not compute such a case, or the table has nothing that this device can run.
 pub fn select(device: &Device, given: &Given, case: &Case) -> Option<Pick> {
+    if !accepts(case) {
+        return None;
+    }
     let pack = usable_pack(device, given, case)?;
     if let Some(rule) = pack.rules.iter().find(|rule| holds(rule.when, case)) {
         let is_measured = lies_within(rule.measured, case);
@@ -237,6 +240,13 @@ fn dispatch(row: &'static Row, device: &Device, case: &Case, is_measured: bool) 
         groups[axis] = u32::try_from(n_groups).ok()?;
     }
     Some(Pick { row, local, groups, is_measured })
+}
+
+/// Whether the kernel computes such a case: `activation == 4`.
+#[rustfmt::skip]
+#[allow(clippy::all, unused_parens, unused_variables)]
+pub fn accepts(case: &Case) -> bool {
+    (case.activation == (4_i64))
 }
 
 #[rustfmt::skip]

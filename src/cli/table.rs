@@ -12,8 +12,11 @@ use self::shaders::Shaders;
 use self::summary::{push, summary};
 
 use super::{Common, Failure, Format};
+use crate::codegen::CodegenError;
 use crate::exit;
+use crate::matrix::{Matrix, file};
 use crate::notice::notice;
+use crate::ops;
 use crate::results::{CHAINS, Facts};
 use crate::table::device_class::DeviceClassError;
 use crate::table::evidence::superseded;
@@ -72,11 +75,12 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         ));
     }
     let devices = device_classes(common)?;
+    let matrix = project_matrix(common)?;
     let out = args.out.clone().unwrap_or_else(|| common.project.join("results/tables"));
 
     let mut made = Vec::new();
     for kernel in kernels.into_iter().filter(|k| args.kernel.as_deref().is_none_or(|only| only == *k)) {
-        made.push(make(kernel, &sweeps, &devices, &out, args.check)?);
+        made.push(make(kernel, matrix.as_ref(), &sweeps, &devices, &out, args.check)?);
     }
     let shaders = match Shaders::of(&common.project, &made, &sweeps) {
         Err(error) if !args.check => {
@@ -137,13 +141,22 @@ struct Made {
 
 fn make(
     kernel: &str,
+    matrix: Option<&Matrix>,
     sweeps: &[SweepResults],
     devices: &DeviceClasses,
     out: &Path,
     check: bool,
 ) -> Result<Made, Failure> {
     let sources: Vec<Source<'_>> = sweeps.iter().map(SweepResults::source).collect();
-    let table = learn(kernel, &sources, devices).map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?;
+    let declared = matrix.and_then(|matrix| matrix.kernels.iter().find(|k| k.name == kernel));
+    let accepts = declared.and_then(|kernel| kernel.accepts.as_ref());
+    let mut table =
+        learn(kernel, accepts, &sources, devices).map_err(|e| Failure::new(exit::INPUT, miette::miette!("{e}")))?;
+    if declared.is_none() {
+        table.gaps.push(format!(
+            "which cases {kernel} accepts is not known without it in the project's variants.yaml, so the table answers for all"
+        ));
+    }
     let files = if table.classes.is_empty() {
         Vec::new()
     } else if check {
@@ -167,7 +180,16 @@ fn make(
 pub(super) fn refresh(common: &Common, results: &Path, kernel: &str) -> Result<Vec<PathBuf>, Failure> {
     let sweeps = load::sweeps(&load::device_folders(results).map_err(load_failure)?).map_err(load_failure)?;
     let devices = device_classes(common)?;
-    Ok(make(kernel, &sweeps, &devices, &results.join("tables"), false)?.files)
+    let matrix = project_matrix(common)?;
+    Ok(make(kernel, matrix.as_ref(), &sweeps, &devices, &results.join("tables"), false)?.files)
+}
+
+/// What the project declares; `None` where there are only results.
+fn project_matrix(common: &Common) -> Result<Option<Matrix>, Failure> {
+    if !common.project.join(file::FILE_NAME).exists() {
+        return Ok(None);
+    }
+    file::load(&common.project, ops::FEATURES).map(Some).map_err(|error| CodegenError::from(error).into())
 }
 
 fn device_classes(common: &Common) -> Result<DeviceClasses, Failure> {

@@ -1,4 +1,4 @@
-//! Expressions over axes and case features, in minijinja's language: `where`, `accepts`, filters.
+//! Expressions over axes, in minijinja's language: `where` and filters; and the names that any expression may use.
 //! Owns compiling, checking of names and evaluation; must not know files or templates.
 //!
 //! A record axis stands for its name when it is not followed by a field, so `tile == '2x2x8'` and
@@ -135,13 +135,6 @@ impl Condition {
             _ => Err(fail(format!("`{}` must be true or false, not `{value}`", self.text))),
         }
     }
-
-    /// Evaluates with integers looked up by name.
-    pub fn holds_for_numbers(&self, number: impl Fn(&str) -> Option<i64>) -> Result<bool, ExpressionError> {
-        let values: BTreeMap<&str, Value> =
-            self.variables.iter().filter_map(|name| Some((name.as_str(), Value::from(number(name)?)))).collect();
-        self.holds(Value::from_pairs(values))
-    }
 }
 
 /// A condition over the variants of one kernel.
@@ -240,7 +233,7 @@ pub enum Seen<'e> {
 }
 
 /// The error in naming `name` or `name.field`, if there is one.
-fn check_name(scope: Scope, name: &str, field: Option<&str>, bytes: Range<usize>) -> Option<ExpressionError> {
+pub fn check_name(scope: Scope, name: &str, field: Option<&str>, bytes: Range<usize>) -> Option<ExpressionError> {
     let names = scope.names();
     if !names.contains(&name) {
         let kind = if matches!(scope, Scope::Axes(_)) { "axis" } else { "feature" };

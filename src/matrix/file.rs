@@ -11,6 +11,7 @@ use super::kernel::{
     BindingDeclaration, Divisor, GridDeclaration, GridForm, GridTermDeclaration, Kernel, Matrix, OpFeatures, Reference,
     Text, Where,
 };
+use super::predicate::Predicate;
 use super::{
     Axis, AxisChoice, AxisValue, GlslType, Padding, Phase, PushField, Role, Scalar, Shrink, SpecConst, local_name,
 };
@@ -133,9 +134,7 @@ impl Reader<'_> {
         let accepts = match fields.get("accepts") {
             Some(node) => {
                 let text = document.text(node, "accepts")?;
-                Some(Arc::new(
-                    Condition::compile(&text, Scope::Numbers(features)).map_err(|e| self.expression(node, e))?,
-                ))
+                Some(Predicate::compile(&text, features).map_err(|e| self.expression(node, e))?)
             }
             None => None,
         };

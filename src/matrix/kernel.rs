@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::document::{FileError, Place, Source};
 use super::expression::{Condition, Filter};
+use super::predicate::Predicate;
 use super::{Axis, AxisChoice, Phase, PushField, Role, Shrink, SpecConst};
 use crate::matrix::Padding;
 
@@ -86,7 +87,7 @@ pub struct Kernel {
     pub template: Text,
     pub op: String,
     /// Which cases the kernel can compute; all, without it.
-    pub accepts: Option<Arc<Condition>>,
+    pub accepts: Option<Predicate>,
     /// Such as `{{ acc }}`.
     pub accumulate: Text,
     pub axes: Vec<Axis>,
@@ -119,11 +120,8 @@ impl Kernel {
     }
 
     /// Whether a case with these features can be computed.
-    pub fn accepts_case(
-        &self,
-        features: impl Fn(&str) -> Option<i64>,
-    ) -> Result<bool, super::expression::ExpressionError> {
-        self.accepts.as_ref().map_or(Ok(true), |condition| condition.holds_for_numbers(features))
+    pub fn accepts_case(&self, feature: impl Fn(&str) -> i64) -> bool {
+        self.accepts.as_ref().is_none_or(|accepts| accepts.holds(feature))
     }
 
     /// A filter over variants of this kernel, such as `bounds != 'guarded' and tile.oc == 8`.

@@ -20,6 +20,8 @@ pub mod file;
 #[cfg(feature = "compile")]
 pub mod kernel;
 #[cfg(feature = "compile")]
+pub mod predicate;
+#[cfg(feature = "compile")]
 pub mod suggestion;
 
 #[cfg(feature = "compile")]
@@ -32,6 +34,8 @@ pub use interface::{
 };
 #[cfg(feature = "compile")]
 pub use kernel::{Kernel, Matrix, OpFeatures, Reference};
+#[cfg(feature = "compile")]
+pub use predicate::Predicate;
 
 /// When an axis value is decided: by the caller, when weights are packed, or at every resize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -36,8 +36,6 @@ pub enum PlanError {
     Case { at: String, source: CaseError },
     #[error("{at}: kernel {kernel} does not accept case {case}: {accepts}")]
     NotAccepted { at: String, kernel: String, case: String, accepts: String },
-    #[error("{kernel}: accepts cannot be evaluated: {message}")]
-    Accepts { kernel: String, message: String },
     #[error(transparent)]
     Reflection(#[from] ReflectionError),
     #[error(transparent)]
@@ -214,8 +212,7 @@ pub fn tile_px_max(variants: &[&Variant]) -> u32 {
 pub fn accepted_cases(file: &SweepFile, kernel: &Kernel, tile_px: u32) -> Result<Vec<SweepCase>, PlanError> {
     let accepts = |case: &Case| -> Result<bool, PlanError> {
         let features = ops::features(case).map_err(|source| PlanError::Case { at: case.id.clone(), source })?;
-        let accepted = kernel.accepts_case(|name| features.get(name).copied());
-        accepted.map_err(|e| PlanError::Accepts { kernel: kernel.name.clone(), message: e.message })
+        Ok(kernel.accepts_case(|name| features.get(name).copied().unwrap_or(0)))
     };
     let mut cases = Vec::with_capacity(file.cases.len());
     for file_case in &file.cases {
@@ -225,7 +222,7 @@ pub fn accepted_cases(file: &SweepFile, kernel: &Kernel, tile_px: u32) -> Result
                 at: file_case.at.clone(),
                 kernel: kernel.name.clone(),
                 case: case.id.clone(),
-                accepts: kernel.accepts.as_ref().map(|c| c.text.clone()).unwrap_or_default(),
+                accepts: kernel.accepts.as_ref().map(ToString::to_string).unwrap_or_default(),
             });
         }
         let relatives =

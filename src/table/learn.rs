@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use crate::matrix::{AxisChoice, Phase};
+use crate::matrix::{AxisChoice, Phase, Predicate};
 
 use super::condition::When;
 use super::device_class::{ANY, DeviceClasses};
@@ -14,7 +14,7 @@ use super::measured::MeasuredRange;
 use super::schema::{
     Evidence, Fallback, Pack, Regret, Rule, RunnerUp, Section, TABLE_SCHEMA, Table, TableRow, candidate_id,
 };
-use super::tree::{Bucket, PackPlan, Plan, WORST_REGRET, kept_but_for_packing, ranking, rule_features};
+use super::tree::{Bucket, PackPlan, Plan, WORST_REGRET, kept_but_for_packing, ranking};
 
 #[derive(Debug, thiserror::Error)]
 pub enum LearnError {
@@ -34,8 +34,13 @@ pub enum LearnError {
     MixedGiven { source_label: String, kernel: String, axes: String, other: String },
 }
 
-/// Learns the table of `kernel`; sources of other kernels are passed over.
-pub fn learn(kernel: &str, sources: &[Source<'_>], devices: &DeviceClasses) -> Result<Table, LearnError> {
+/// Learns the table of `kernel`, which can compute the cases that `accepts` says; sources of other kernels are passed over.
+pub fn learn(
+    kernel: &str,
+    accepts: Option<&Predicate>,
+    sources: &[Source<'_>],
+    devices: &DeviceClasses,
+) -> Result<Table, LearnError> {
     let mut sources: Vec<Source<'_>> = sources.iter().filter(|s| s.facts.kernel == kernel).cloned().collect();
     sources.sort_by(|a, b| (&a.device, &a.sweep).cmp(&(&b.device, &b.sweep)));
     let (op, given_axes) = shared_shape(kernel, &sources)?;
@@ -65,6 +70,7 @@ pub fn learn(kernel: &str, sources: &[Source<'_>], devices: &DeviceClasses) -> R
         schema: TABLE_SCHEMA,
         kernel: kernel.to_owned(),
         op,
+        accepts: accepts.cloned(),
         given: given_axes,
         features: features.collect::<BTreeSet<_>>().into_iter().collect(),
         gaps,
@@ -338,7 +344,7 @@ fn evidence(sources: &[Source<'_>], board: &Board<'_>, pick: usize, points: &[us
         sweeps: of.iter().map(|s| sources[*s].label()).collect(),
         devices: of.iter().map(|s| sources[*s].with_driver()).collect::<BTreeSet<_>>().into_iter().collect(),
         cases: board.n_cases(points),
-        measured: MeasuredRange::of(&rule_features(), points.iter().map(|p| &board.points[*p].features)),
+        measured: MeasuredRange::of(points.iter().map(|p| &board.points[*p].features)),
         replays: proofs().map(|p| p.replays).sum(),
         regret: if timed { regret(proofs().filter_map(|p| p.log_regret)) } else { None },
         kept_but_for_packing: None,

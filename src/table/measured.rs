@@ -1,4 +1,4 @@
-//! The range of sizes that a row's evidence covers. Outside it a pick is an extrapolation, and an answer says so. Must not
+//! The range of cases that a row's evidence covers. Outside it a pick is an extrapolation, and an answer says so. Must not
 //! change what is picked.
 
 use std::collections::BTreeMap;
@@ -7,17 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use super::condition::Features;
 
-/// Feature to its smallest and largest value over the cases; of those features that rules may use.
+/// What no range is kept of: it follows from others, or verification runs every candidate with each of its values.
+const APART: [&str; 6] = ["h_in", "w_in", "stride_1_pad_0", "activation", "clamp_min", "clamp_max"];
+
+/// Feature to its smallest and largest value over the cases.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MeasuredRange(pub BTreeMap<String, [i64; 2]>);
 
 impl MeasuredRange {
-    /// Over `cases`, of the features in `names` that they have.
-    pub fn of<'c>(names: &[&str], cases: impl IntoIterator<Item = &'c BTreeMap<String, i64>>) -> Self {
+    /// Over `cases`, of all their features but those in `APART`.
+    pub fn of<'c>(cases: impl IntoIterator<Item = &'c BTreeMap<String, i64>>) -> Self {
         let mut range: BTreeMap<String, [i64; 2]> = BTreeMap::new();
         for case in cases {
-            for (name, value) in case.iter().filter(|(name, _)| names.contains(&name.as_str())) {
+            for (name, value) in case.iter().filter(|(name, _)| !APART.contains(&name.as_str())) {
                 let [least, most] = range.entry(name.clone()).or_insert([*value; 2]);
                 (*least, *most) = ((*least).min(*value), (*most).max(*value));
             }
@@ -37,21 +40,23 @@ mod tests {
     use super::*;
 
     fn case(c_out: i64, w_out: i64) -> BTreeMap<String, i64> {
-        [("c_out", c_out), ("w_out", w_out), ("padding", 1)].map(|(name, value)| (name.to_owned(), value)).into()
+        let features = [("c_out", c_out), ("w_out", w_out), ("stride", 1), ("stride_1_pad_0", 1), ("activation", 2)];
+        features.map(|(name, value)| (name.to_owned(), value)).into()
     }
 
     #[test]
     fn the_ends_are_measured_and_what_lies_beyond_is_not() {
-        let range = MeasuredRange::of(&["c_out", "w_out"], &[case(16, 8), case(4, 32)]);
+        let range = MeasuredRange::of(&[case(16, 8), case(4, 32)]);
         assert!(range.holds(&case(4, 8)) && range.holds(&case(16, 32)) && range.holds(&case(10, 20)));
         assert!(!range.holds(&case(3, 8)) && !range.holds(&case(17, 8)));
         assert!(!range.holds(&case(16, 7)) && !range.holds(&case(16, 33)));
-        assert!(!range.0.contains_key("padding"), "no rule may use it");
+        let with = |name: &str, value| BTreeMap::from_iter(case(16, 8).into_iter().chain([(name.to_owned(), value)]));
+        assert!(!range.holds(&with("stride", 2)) && range.holds(&with("activation", 0)));
     }
 
     #[test]
     fn without_evidence_nothing_is_measured() {
-        assert!(!MeasuredRange::of(&["c_out"], []).holds(&case(1, 1)));
+        assert!(!MeasuredRange::of([]).holds(&case(1, 1)));
         assert!(!MeasuredRange::default().holds(&case(1, 1)));
     }
 }

@@ -1,6 +1,7 @@
 //! What a table answers: the meaning of a query, defined here once. The Rust and C++ that tilesmith emits
 //! carry the same steps (`engine/`), and a test holds all three against each other.
 //!
+//! 0. A case that the kernel does not accept has no answer; `pack`, which is asked before sizes and strides are known, does not ask.
 //! 1. The device's class is the one that the caller names, else the first matching rule's. Rows are looked for
 //!    under the class, then under its vendor, then under `any`; the first section of the caller's `given` values
 //!    with a usable pack decision counts.
@@ -70,6 +71,9 @@ impl Table {
     }
 
     pub fn select(&self, device: &Device, given: &BTreeMap<String, String>, case: &impl Features) -> Option<Pick<'_>> {
+        if !self.accepts(case) {
+            return None;
+        }
         let pack = self.usable_pack(device, given, case)?;
         let rule = pack.dispatch.iter().find(|r| r.when.holds(case));
         let of_rule = rule.into_iter().flat_map(|rule| {
@@ -80,6 +84,11 @@ impl Table {
             let (local, groups) = dispatch(row, device, case)?;
             Some(Pick { row, local, groups, is_measured: evidence.measured.holds(case) })
         })
+    }
+
+    /// Whether the kernel can compute such a case.
+    pub fn accepts(&self, case: &impl Features) -> bool {
+        self.accepts.as_ref().is_none_or(|accepts| accepts.holds(|name| case.feature(name)))
     }
 
     fn usable_pack(&self, device: &Device, given: &BTreeMap<String, String>, case: &impl Features) -> Option<&Pack> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::matrix::{Grid, GridTerm, Shrink, candidate_name};
+use crate::matrix::{Grid, GridTerm, Predicate, Shrink, candidate_name};
 use crate::verify::{Kind, Status};
 
 use super::condition::{Product, When};
@@ -21,6 +21,9 @@ pub struct Table {
     pub schema: u32,
     pub kernel: String,
     pub op: String,
+    /// The cases that the kernel can compute, as the matrix says: for others the table has no answer. `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepts: Option<Predicate>,
     /// The axes that the caller decides, in file order.
     pub given: Vec<String>,
     /// The case features that a query may bring, sorted.

@@ -13,11 +13,6 @@ const DISPATCH_PRODUCTS: [&[&str]; 5] =
 /// What weights may be packed by: no size is known then.
 const PACK_PRODUCTS: [&[&str]; 3] = [&["c_out"], &["c_in"], &["c_in", "c_out"]];
 
-/// The features that any rule may use.
-pub fn rule_features() -> Vec<&'static str> {
-    DISPATCH_PRODUCTS.iter().chain(&PACK_PRODUCTS).flat_map(|product| product.iter().copied()).collect()
-}
-
 /// Eight buckets at most: few rules, near the oracle.
 const MAX_DEPTH: u32 = 3;
 

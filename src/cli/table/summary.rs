@@ -40,6 +40,9 @@ pub fn summary(made: &Made, check: bool) -> String {
             let _ = writeln!(out, "{}", line.trim_end());
         }
     }
+    if let Some(accepts) = &table.accepts {
+        push(&mut out, &format!("{} answers for cases where {accepts}.", table.kernel));
+    }
     let denied: BTreeSet<(&str, &str)> =
         sections(table).flat_map(|s| s.denied.iter().map(|d| (d.variant.as_str(), d.device.as_str()))).collect();
     if !denied.is_empty() {

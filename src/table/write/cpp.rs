@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::matrix::predicate::{Number, Test};
 use crate::matrix::{GridTerm, Shrink};
 use crate::table::condition::{Comparison, Product, When};
 use crate::table::measured::MeasuredRange;
 use crate::table::schema::{Section, Table, TableRow};
 
-use super::pool::{Pool, comment, identifier};
+use super::pool::{Pool, comment, comparison_sign, identifier};
 
 /// The types, and the steps of `table::query`, in C++. The data stands between the two.
 const TYPES: &str = include_str!("engine.hpp.txt");
+const DETAIL: &str = include_str!("engine_detail.hpp.txt");
 const SELECT: &str = include_str!("engine_select.hpp.txt");
 
 pub fn cpp(table: &Table) -> String {
@@ -21,6 +23,8 @@ pub fn cpp(table: &Table) -> String {
     let _ = head(table, &mut text);
     text.push_str(TYPES);
     text.push_str(&data(table, &pool));
+    text.push_str(DETAIL);
+    let _ = accepts(table, &mut text);
     text.push_str(SELECT);
     let _ = writeln!(text, "\n}}  // namespace tilesmith::{}", field(&table.kernel));
     text
@@ -35,7 +39,7 @@ fn head(table: &Table, out: &mut String) -> std::fmt::Result {
         comment(&table.kernel)
     )?;
     writeln!(out, "// do not edit. Evidence and regret are in the JSON beside it.\n#pragma once\n")?;
-    for header in ["array", "cstddef", "cstdint", "optional", "string_view"] {
+    for header in ["array", "cstddef", "cstdint", "limits", "optional", "string_view"] {
         writeln!(out, "#include <{header}>")?;
     }
     writeln!(out, "\nnamespace tilesmith::{} {{\n", field(&table.kernel))?;
@@ -63,6 +67,43 @@ fn head(table: &Table, out: &mut String) -> std::fmt::Result {
         writeln!(out, "    case {i}: return c.{feature};")?;
     }
     writeln!(out, "    default: return 0;\n  }}\n}}")
+}
+
+fn accepts(table: &Table, out: &mut String) -> std::fmt::Result {
+    let (what, condition) = match &table.accepts {
+        None => ("any".to_owned(), "true".to_owned()),
+        Some(predicate) => (comment(predicate.text()), test(predicate.test())),
+    };
+    writeln!(out, "\n// Whether the kernel computes such a case: {what}.")?;
+    writeln!(out, "constexpr bool accepts([[maybe_unused]] const Case& c) {{\n  return {condition};\n}}")
+}
+
+fn test(test: &Test) -> String {
+    let joined = |tests: &[Test], with: &str| tests.iter().map(self::test).collect::<Vec<_>>().join(with);
+    match test {
+        Test::Compare(left, comparison, right) => {
+            format!("({} {} {})", number(left), comparison_sign(*comparison), number(right))
+        }
+        Test::All(tests) if tests.is_empty() => "true".to_owned(),
+        Test::Any(tests) if tests.is_empty() => "false".to_owned(),
+        Test::All(tests) => format!("({})", joined(tests, " && ")),
+        Test::Any(tests) => format!("({})", joined(tests, " || ")),
+        Test::Not(inner) => format!("(!{})", self::test(inner)),
+    }
+}
+
+fn number(number: &Number) -> String {
+    let call = |function: &str, a: &Number, b: String| format!("detail::{function}({}, {b})", self::number(a));
+    match number {
+        Number::Constant(i64::MIN) => "std::numeric_limits<std::int64_t>::min()".to_owned(),
+        Number::Constant(value) => format!("std::int64_t{{{value}}}"),
+        Number::Feature(name) => format!("c.{}", field(name)),
+        Number::Sum(a, b) => call("add", a, self::number(b)),
+        Number::Difference(a, b) => call("subtract", a, self::number(b)),
+        Number::Product(a, b) => call("multiply", a, self::number(b)),
+        Number::Quotient(a, by) => call("div_floor", a, by.to_string()),
+        Number::Remainder(a, by) => call("rem_floor", a, by.to_string()),
+    }
 }
 
 /// Named constexpr arrays, each content once, in the order in which they need each other.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::matrix::predicate::Comparison;
 use crate::table::condition::Product;
 use crate::table::measured::MeasuredRange;
 use crate::table::schema::{Pack, Rule, Table, TableRow};
@@ -66,6 +67,18 @@ pub fn identifier(name: &str, keywords: &[&str], escape: impl Fn(&str) -> String
         word.insert(0, '_');
     }
     if keywords.contains(&word.as_str()) { escape(&word) } else { word }
+}
+
+/// The sign of a comparison, which both languages write alike.
+pub fn comparison_sign(comparison: Comparison) -> &'static str {
+    match comparison {
+        Comparison::Equal => "==",
+        Comparison::Unequal => "!=",
+        Comparison::Below => "<",
+        Comparison::AtMost => "<=",
+        Comparison::Above => ">",
+        Comparison::AtLeast => ">=",
+    }
 }
 
 /// One line of text that may stand in a comment.

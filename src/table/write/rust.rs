@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
+use crate::matrix::predicate::{Number, Test};
 use crate::matrix::{GridTerm, Shrink};
 use crate::table::condition::{Comparison, Product, When};
 use crate::table::measured::MeasuredRange;
 use crate::table::schema::{Pack, Rule, Section, Table, TableRow};
 
-use super::pool::{Pool, comment, identifier};
+use super::pool::{Pool, comment, comparison_sign, identifier};
 
 /// The steps of `table::query`, in Rust.
 const ENGINE: &str = include_str!("engine.rs.txt");
@@ -18,6 +19,7 @@ pub fn rust(table: &Table) -> String {
     // Writing to a String cannot fail.
     let _ = head(table, &mut text);
     text.push_str(ENGINE);
+    let _ = accepts(table, &mut text);
     let _ = data(table, &pool, &mut text);
     text
 }
@@ -54,6 +56,46 @@ fn head(table: &Table, out: &mut String) -> std::fmt::Result {
     writeln!(out, "}}\n\nimpl<'a> Given<'a> {{\n    fn values(&self) -> [&'a str; N_GIVEN] {{")?;
     writeln!(out, "        [{}]\n    }}\n}}\n", values.join(", "))?;
     writeln!(out, "const N_GIVEN: usize = {};", given.len())
+}
+
+fn accepts(table: &Table, out: &mut String) -> std::fmt::Result {
+    let Some(predicate) = &table.accepts else {
+        return writeln!(
+            out,
+            "\n/// Whether the kernel computes such a case: any.\npub fn accepts(_case: &Case) -> bool {{\n    true\n}}"
+        );
+    };
+    writeln!(out, "\n/// Whether the kernel computes such a case: `{}`.", comment(predicate.text()))?;
+    writeln!(out, "#[rustfmt::skip]\n#[allow(clippy::all, unused_parens, unused_variables)]")?;
+    writeln!(out, "pub fn accepts(case: &Case) -> bool {{\n    {}\n}}", test(predicate.test()))
+}
+
+fn test(test: &Test) -> String {
+    let joined = |tests: &[Test], with: &str| tests.iter().map(self::test).collect::<Vec<_>>().join(with);
+    match test {
+        Test::Compare(left, comparison, right) => {
+            format!("({} {} {})", number(left), comparison_sign(*comparison), number(right))
+        }
+        Test::All(tests) if tests.is_empty() => "true".to_owned(),
+        Test::Any(tests) if tests.is_empty() => "false".to_owned(),
+        Test::All(tests) => format!("({})", joined(tests, " && ")),
+        Test::Any(tests) => format!("({})", joined(tests, " || ")),
+        Test::Not(inner) => format!("(!{})", self::test(inner)),
+    }
+}
+
+fn number(number: &Number) -> String {
+    let call = |a: &Number, function: &str, b: String| format!("{}.{function}({b})", self::number(a));
+    match number {
+        Number::Constant(i64::MIN) => "i64::MIN".to_owned(),
+        Number::Constant(value) => format!("({value}_i64)"),
+        Number::Feature(name) => format!("case.{}", field(name)),
+        Number::Sum(a, b) => call(a, "saturating_add", self::number(b)),
+        Number::Difference(a, b) => call(a, "saturating_sub", self::number(b)),
+        Number::Product(a, b) => call(a, "saturating_mul", self::number(b)),
+        Number::Quotient(a, by) => call(a, "div_euclid", by.to_string()),
+        Number::Remainder(a, by) => call(a, "rem_euclid", by.to_string()),
+    }
 }
 
 fn data(table: &Table, pool: &Pool<'_>, out: &mut String) -> std::fmt::Result {

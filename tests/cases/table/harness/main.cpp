@@ -49,6 +49,10 @@ int main() {
     c.h_out = std::stoll(values[2]);
     c.w_out = std::stoll(values[3]);
     c.batch = std::stoll(values[4]);
+    c.kernel_h = std::stoll(values[5]);
+    c.kernel_w = std::stoll(values[6]);
+    c.groups = std::stoll(values[7]);
+    c.stride = std::stoll(values[8]);
 
     std::string answer;
     if (const auto pack = table::pack(device, given, c)) {

@@ -37,6 +37,10 @@ fn main() {
             h_out: v[2],
             w_out: v[3],
             batch: v[4],
+            kernel_h: v[5],
+            kernel_w: v[6],
+            groups: v[7],
+            stride: v[8],
             ..table::Case::default()
         };
         let pack = match table::pack(&device, &given, &case) {
