@@ -23,13 +23,14 @@ use session_events::ask;
 const REPLAYS: u32 = 500;
 
 /// What gets through without which rule, on any device.
-const SURVIVORS: [(Weakening, &str); 14] = [
+const SURVIVORS: [(Weakening, &str); 15] = [
     (Weakening::GreaterThan, "nan_for_a_fraction"),
     (Weakening::NanIsEqual, "nan_for_a_fraction"),
     (Weakening::SignedRelative, "negative_outputs_cut_off"),
     (Weakening::ConstantOperands, "whole_numbers_wrong_later"),
     (Weakening::OutputsKept, "padding_lanes_never_written"),
     (Weakening::NothingOverAnswers, "written_only_where_nothing_stands"),
+    (Weakening::AnyTime, "slow_over_poison"),
     (Weakening::Without(Family::I1), "input_index_of_16_bits"),
     (Weakening::Without(Family::I2), "sums_coarse_below_2_15"),
     (Weakening::Without(Family::I3), "sums_coarse_past_2_21"),
@@ -140,6 +141,21 @@ fn each_rule_is_what_finds_some_specimen() {
     let bench = Bench::new();
     let wrong = objections(&bench, &SURVIVORS, "");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Of a healthy candidate only: the replays behind an activation read what it wrote, or they would not miss it.
+#[test]
+fn a_candidate_behind_an_activation_reads_what_that_wrote() {
+    let bench = Bench::new();
+    let (planned, _) = bench.plan("legal_reversed_k");
+    let (found, _) = verdicts(&planned, Weakening::None);
+    let admitted = |verdicts: &[Verdict]| verdicts.iter().all(Verdict::is_admitted);
+    assert!(found.iter().any(|v| admitted(v)), "{found:?}");
+    let (starved, _) = verdicts(&planned, Weakening::InputsStarved);
+    for (fed, starved) in found.iter().zip(&starved).filter(|(fed, _)| admitted(fed)) {
+        let kinds: Vec<_> = starved.iter().filter_map(|v| v.kind).collect();
+        assert!(kinds.iter().any(|kind| matches!(kind, Kind::Race | Kind::OobRead)), "{fed:?}, {starved:?}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! tilesmith's own shaders: inspection of outputs, canaries, dirtying of shared memory. Plain GLSL that
+//! tilesmith's own shaders: inspection of outputs, canaries, dirtying of shared memory, feeding of inputs. Plain GLSL that
 //! travels in the program; must not know kernels.
 
 use super::cache::Cache;
@@ -12,6 +12,10 @@ const SOURCES: [(&str, &str); 4] = [
     ("canary_bandwidth", include_str!("harness/canary_bandwidth.comp")),
     ("dirty_shared", include_str!("harness/dirty_shared.comp")),
 ];
+
+/// What gives an input anew, for each of its targets.
+const FEED: &str = include_str!("harness/feed.comp");
+const FEED_TARGETS: [&str; 3] = ["TARGET_BUFFER", "TARGET_IMAGE_F32", "TARGET_IMAGE_F16"];
 
 /// Why one of tilesmith's own shaders gave no module.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -38,11 +42,16 @@ pub struct Harness {
     pub canary_arithmetic: HarnessModule,
     pub canary_bandwidth: HarnessModule,
     pub dirty_shared: HarnessModule,
+    pub feed_buffer: HarnessModule,
+    pub feed_image_f32: HarnessModule,
+    pub feed_image_f16: HarnessModule,
 }
 
 impl Harness {
-    pub fn modules(&self) -> [&HarnessModule; 4] {
-        [&self.inspect, &self.canary_arithmetic, &self.canary_bandwidth, &self.dirty_shared]
+    pub fn modules(&self) -> [&HarnessModule; 7] {
+        let Self { inspect, canary_arithmetic, canary_bandwidth, dirty_shared, .. } = self;
+        let Self { feed_buffer, feed_image_f32, feed_image_f16, .. } = self;
+        [inspect, canary_arithmetic, canary_bandwidth, dirty_shared, feed_buffer, feed_image_f32, feed_image_f16]
     }
 }
 
@@ -67,11 +76,16 @@ pub fn compile() -> Result<Harness, HarnessError> {
         Ok(HarnessModule { spirv_hash: short_hash(&spirv_bytes), spirv_bytes, reflection })
     };
     let [inspect, canary_arithmetic, canary_bandwidth, dirty_shared] = SOURCES;
+    let feed = |target: &'static str| module((target, &format!("#version 450\n#define {target}\n{FEED}")));
+    let [feed_buffer, feed_image_f32, feed_image_f16] = FEED_TARGETS;
     Ok(Harness {
         inspect: module(inspect)?,
         canary_arithmetic: module(canary_arithmetic)?,
         canary_bandwidth: module(canary_bandwidth)?,
         dirty_shared: module(dirty_shared)?,
+        feed_buffer: feed(feed_buffer)?,
+        feed_image_f32: feed(feed_image_f32)?,
+        feed_image_f16: feed(feed_image_f16)?,
     })
 }
 

@@ -349,6 +349,9 @@ pub(super) fn harness_hashes(harness: &codegen::harness::Harness) -> Harness {
         canary_arithmetic: harness.canary_arithmetic.spirv_hash.clone(),
         canary_bandwidth: harness.canary_bandwidth.spirv_hash.clone(),
         dirty_shared: harness.dirty_shared.spirv_hash.clone(),
+        feed_buffer: harness.feed_buffer.spirv_hash.clone(),
+        feed_image_f32: harness.feed_image_f32.spirv_hash.clone(),
+        feed_image_f16: harness.feed_image_f16.spirv_hash.clone(),
     }
 }
 

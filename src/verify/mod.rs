@@ -68,6 +68,8 @@ pub enum Kind {
     Pipeline,
     /// The device has too little memory for the case.
     Memory,
+    /// Right, but twice as many dispatches do not take twice as long.
+    ImplausibleTime,
     /// The probe could not have told right from wrong.
     NotDiscriminating,
     /// The sweep ended before it was asked.

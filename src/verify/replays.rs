@@ -18,14 +18,17 @@ pub enum Arm {
     Warm,
     /// It moved memory beside.
     Loaded,
+    /// It had just computed the input, as the activation before it in a network does.
+    Fed,
 }
 
 impl Arm {
-    pub const ALL: [Arm; 3] = [Arm::Cold, Arm::Warm, Arm::Loaded];
+    pub const ALL: [Arm; 4] = [Arm::Cold, Arm::Warm, Arm::Loaded, Arm::Fed];
 
     /// The arm of a submission: all in turn, and each round begins with another.
     pub fn of(submission: usize) -> Arm {
-        Arm::ALL[(submission + submission / 3) % 3]
+        let n_arms = Arm::ALL.len();
+        Arm::ALL[(submission + submission / n_arms) % n_arms]
     }
 }
 
@@ -54,7 +57,7 @@ pub fn count_arms(sets: &[(&[u64], &[Arm])]) -> Vec<ArmCount> {
     Arm::ALL.into_iter().map(of_arm).filter(|count| count.replays > 0).collect()
 }
 
-/// `cold 0/168, warm 0/168, loaded 2/164`: deviating of replays.
+/// `cold 0/128, warm 0/124, loaded 2/124, fed 0/124`: deviating of replays.
 pub fn arms_text(counts: &[ArmCount]) -> String {
     let one = |c: &ArmCount| format!("{} {}/{}", format!("{:?}", c.arm).to_lowercase(), c.deviating, c.replays);
     counts.iter().map(one).collect::<Vec<_>>().join(", ")
@@ -179,13 +182,13 @@ mod tests {
 
     #[test]
     fn arms_are_counted_against_the_output_of_all_of_them() {
-        let turns: Vec<Arm> = (0..9).map(Arm::of).collect();
-        assert_eq!(turns[..3], Arm::ALL);
+        let turns: Vec<Arm> = (0..16).map(Arm::of).collect();
+        assert_eq!(turns[..4], Arm::ALL);
         // Each arm is first in a round, and no round leaves one out.
-        for round in turns.chunks(3) {
+        for round in turns.chunks(4) {
             assert!(Arm::ALL.iter().all(|arm| round.contains(arm)), "{round:?}");
         }
-        assert_eq!(turns.iter().step_by(3).collect::<Vec<_>>(), [&Arm::Cold, &Arm::Warm, &Arm::Loaded]);
+        assert_eq!(turns.iter().step_by(4).collect::<Vec<_>>(), [&Arm::Cold, &Arm::Warm, &Arm::Loaded, &Arm::Fed]);
         let one: (&[u64], &[Arm]) = (&[5, 5, 6, 5], &[Arm::Cold, Arm::Warm, Arm::Loaded, Arm::Loaded]);
         let other: (&[u64], &[Arm]) = (&[8, 8, 8], &[Arm::Cold, Arm::Cold, Arm::Warm]);
         assert_eq!(arms_text(&count_arms(&[one, other])), "cold 0/3, warm 0/2, loaded 1/2");

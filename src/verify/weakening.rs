@@ -23,6 +23,10 @@ pub enum Weakening {
     OutputsKept,
     /// No run is over an older answer instead of poison.
     NothingOverAnswers,
+    /// A finalist's time is not held against that of twice as many dispatches.
+    AnyTime,
+    /// An input that is poisoned, to be computed anew, stays so: what shows that candidates read what they were fed.
+    InputsStarved,
     /// The family is not run.
     Without(Family),
 }

@@ -2,6 +2,7 @@
 //! Records and runs; what an output means is [`super::judgement`]'s.
 
 mod overwriting;
+mod plausibility;
 mod replaying;
 mod timing;
 
@@ -10,7 +11,7 @@ use std::time::Instant;
 
 use crate::gpu::{Backing, Commands, DescriptorSets, GpuError};
 use crate::host_memory::{available_bytes, in_words};
-use crate::matrix::{Binding, Dtype, Role, candidate_name};
+use crate::matrix::{Binding, Dtype, Layout, Role, candidate_name};
 use crate::ops::case::{Activation, CaseError, Conv2dShape};
 use crate::ops::families::{ProbeError, applies, probe_check};
 use crate::ops::inspection::Inspection;
@@ -30,7 +31,7 @@ use super::pipelines::PipelineKey;
 use super::protocol::Verified;
 use super::serve::Fatal;
 use super::session::Context;
-use super::site::{Ground, Site};
+use super::site::{Ground, Replay, Site};
 
 /// Dispatches of the first, rough timing.
 const PROBE_BATCH: u32 = 3;
@@ -97,6 +98,8 @@ struct Dispatch {
     key: PipelineKey,
     set: usize,
     groups: [u32; 3],
+    /// As the variant reads its input.
+    input: Option<Layout>,
 }
 
 struct FirstRandom {
@@ -271,6 +274,7 @@ impl Bench {
         Ok(Dispatch {
             key: PipelineKey { variant: candidate.variant, local, spec: operation.spec.clone() },
             set,
+            input: variant.bindings.iter().find(|b| b.role == Role::Input).map(|b| b.layout),
             groups: std::array::from_fn(|a| grid[a].div_ceil(local[a].max(1)).max(1)),
         })
     }
@@ -386,10 +390,17 @@ impl Bench {
                     commands.barrier();
                     harness.dirty_shared(commands, i);
                 }
-                let pipeline = lookup(&dispatch.key)?;
-                let how = (pipeline, dispatch.set, dispatch.groups);
-                let ground = if i == 0 { Ground::Poison } else { ground };
-                self.sites[run.site].record_replay(commands, harness, &self.sets, run.operation, how, (i, arm, ground));
+                let replay = Replay {
+                    operation: run.operation,
+                    pipeline: lookup(&dispatch.key)?,
+                    set: dispatch.set,
+                    groups: dispatch.groups,
+                    input: dispatch.input,
+                    record: i,
+                    arm,
+                    ground: if i == 0 { Ground::Poison } else { ground },
+                };
+                self.sites[run.site].record_replay(commands, harness, &self.sets, &replay);
             }
             if let Some((run, dispatch, batch)) = &timed {
                 commands.barrier();
@@ -563,10 +574,7 @@ impl Bench {
                 let run = Run { site, operation: self.sites[site].operations.len() };
                 let place = &mut self.sites[site];
                 let added = place.add_operation(context, &mut self.sets, &self.bindings, case, Family::H, &numbered);
-                added.map_err(|e| match e {
-                    BenchError::Gpu(e) => Fatal::device_failed(e),
-                    other => Fatal::system(other),
-                })?;
+                added.map_err(fatal)?;
                 self.numbered.insert(site, run);
                 run
             }
@@ -628,6 +636,14 @@ impl Bench {
         // A buffer's size is rounded up to whole words.
         let bytes = bytes.get(..output.allocation.size_bytes()).unwrap_or(&bytes);
         output.allocation.unpack(bytes).map_err(Fatal::system)
+    }
+}
+
+/// Of what ends the worker.
+pub(super) fn fatal(error: BenchError) -> Fatal {
+    match error {
+        BenchError::Gpu(e) => Fatal::device_failed(e),
+        other => Fatal::system(other),
     }
 }
 

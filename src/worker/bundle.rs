@@ -14,7 +14,7 @@ use crate::matrix::{PushField, Shrink, SpecConst, Variant};
 pub use crate::matrix::{Requirements, StaticCounts};
 use crate::ops::Case;
 
-pub const MANIFEST_SCHEMA: u32 = 2;
+pub const MANIFEST_SCHEMA: u32 = 3;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -148,6 +148,10 @@ pub struct Harness {
     pub canary_bandwidth: String,
     /// Dirties shared memory before a run.
     pub dirty_shared: String,
+    /// Gives an input anew, one for each kind of target.
+    pub feed_buffer: String,
+    pub feed_image_f32: String,
+    pub feed_image_f16: String,
 }
 
 pub const MANIFEST_FILE: &str = "manifest.json";
@@ -208,8 +212,10 @@ impl BundleError {
 impl Manifest {
     /// Every SPIR-V hash that the manifest names, without repeats.
     pub fn spirv_hashes(&self) -> Vec<&str> {
-        let harness = &self.harness;
-        let fixed = [&harness.inspect, &harness.canary_arithmetic, &harness.canary_bandwidth, &harness.dirty_shared];
+        let Harness { inspect, canary_arithmetic, canary_bandwidth, dirty_shared, .. } = &self.harness;
+        let Harness { feed_buffer, feed_image_f32, feed_image_f16, .. } = &self.harness;
+        let feeds = [feed_buffer, feed_image_f32, feed_image_f16];
+        let fixed = [inspect, canary_arithmetic, canary_bandwidth, dirty_shared].into_iter().chain(feeds);
         let mut hashes: Vec<&str> =
             self.variants.iter().map(|v| &v.spirv_hash).chain(fixed).map(String::as_str).collect();
         hashes.sort_unstable();

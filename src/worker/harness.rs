@@ -1,4 +1,4 @@
-//! tilesmith's own shaders on the device: the inspection of outputs, the canary, and what dirties shared memory.
+//! tilesmith's own shaders on the device: the inspection of outputs, the canary, what dirties shared memory, and what feeds inputs.
 //! Knows their bindings and push constants (`codegen/harness/*.comp`); must not know what they are used for.
 
 use std::sync::Arc;
@@ -23,6 +23,8 @@ pub const MAX_RECORDS: usize = 256;
 const MAX_INSPECT_GROUPS: u32 = 2048;
 /// On a CPU device the atomics at the end of each workgroup would take longer than the hashing.
 const MAX_INSPECT_GROUPS_CPU: u32 = 8;
+/// Workgroups of 64 of a feeding at most: what every device dispatches on an axis.
+const MAX_FEED_GROUPS: u32 = 65_535;
 /// Words of the canary's buffers: 16 MiB do not fit a CPU's inner caches, and take a GPU a few microseconds.
 const CANARY_WORDS: u32 = 1 << 22;
 const CANARY_INVOCATIONS: u32 = 1 << 14;
@@ -69,6 +71,14 @@ impl Region {
     }
 }
 
+/// Where an input lies that is given anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeedTarget {
+    Buffer,
+    ImageF32,
+    ImageF16,
+}
+
 /// A shader of fixed work, whose time tells the device's mood.
 struct Canary {
     pipeline: Pipeline,
@@ -87,6 +97,9 @@ pub struct Harness {
     dirty_groups: u32,
     arithmetic: Canary,
     bandwidth: Canary,
+    /// In the order of [`FeedTarget`].
+    feeds: [Pipeline; 3],
+    feed_layouts: [Arc<PipelineLayout>; 3],
     sets: DescriptorSets,
     source: Buffer,
     target: Buffer,
@@ -105,15 +118,23 @@ impl Harness {
         let inspect = module(&names.inspect)?;
         let (arithmetic, bandwidth) = (module(&names.canary_arithmetic)?, module(&names.canary_bandwidth)?);
         let dirty = module(&names.dirty_shared)?;
-        let built = Self::build(device, [&inspect, &arithmetic, &bandwidth, &dirty]);
+        let feeds = [module(&names.feed_buffer)?, module(&names.feed_image_f32)?, module(&names.feed_image_f16)?];
+        let built =
+            Self::build(device, [&inspect, &arithmetic, &bandwidth, &dirty], feeds.each_ref().map(|f| f.as_slice()));
         let mut harness = built.map_err(Fatal::device_failed)?;
         harness.calibrate(device, clock).map_err(Fatal::device_failed)?;
         Ok(harness)
     }
 
-    /// From the modules: inspection, both canaries, dirt.
-    fn build(device: &Arc<Device>, [inspect, arithmetic, bandwidth, dirty]: [&[u32]; 4]) -> Result<Self, GpuError> {
-        use DescriptorKind::StorageBuffer;
+    /// From the modules: inspection, both canaries, dirt; and the feeds, in the order of [`FeedTarget`].
+    fn build(
+        device: &Arc<Device>,
+        [inspect, arithmetic, bandwidth, dirty]: [&[u32]; 4],
+        [feed_buffer, feed_image_f32, feed_image_f16]: [&[u32]; 3],
+    ) -> Result<Self, GpuError> {
+        use DescriptorKind::{StorageBuffer, StorageImage};
+        let to_buffer = PipelineLayout::new(device, &[StorageBuffer, StorageBuffer], 32)?;
+        let to_image = PipelineLayout::new(device, &[StorageBuffer, StorageImage], 32)?;
         let inspect_layout = PipelineLayout::new(device, &[StorageBuffer, StorageBuffer], 56)?;
         let one = PipelineLayout::new(device, &[StorageBuffer], 8)?;
         let dirt = PipelineLayout::new(device, &[StorageBuffer], 4)?;
@@ -148,6 +169,12 @@ impl Harness {
                 trip: 4,
                 groups: 64,
             },
+            feeds: [
+                Pipeline::new(&to_buffer, feed_buffer, &[])?,
+                Pipeline::new(&to_image, feed_image_f32, &[])?,
+                Pipeline::new(&to_image, feed_image_f16, &[])?,
+            ],
+            feed_layouts: [to_buffer, Arc::clone(&to_image), to_image],
             inspect_layout,
             max_inspect_groups: if is_cpu { MAX_INSPECT_GROUPS_CPU } else { MAX_INSPECT_GROUPS },
             dirty_shared: Pipeline::new(&dirt, dirty, &[(FIRST_SPEC_ID, shared_words)])?,
@@ -203,6 +230,25 @@ impl Harness {
     pub fn dirty_shared(&self, commands: &mut Commands, turn: usize) {
         let push = words(&[DIRT[turn % DIRT.len()]]);
         commands.dispatch(&self.dirty_shared, &self.sets, self.dirty_set, &push, [self.dirty_groups, 1, 1]);
+    }
+
+    /// The layout of the sets that [`Harness::feed`] takes: the source, then the input.
+    pub fn feed_layout(&self, target: FeedTarget) -> &Arc<PipelineLayout> {
+        &self.feed_layouts[target as usize]
+    }
+
+    /// Gives an input of so many texels anew; `push` is all that the shader is told but for its number of invocations.
+    pub fn feed(
+        &self,
+        commands: &mut Commands,
+        sets: &DescriptorSets,
+        set: usize,
+        (target, n_texels): (FeedTarget, u32),
+        push: [u32; 7],
+    ) {
+        let groups = n_texels.div_ceil(64).clamp(1, MAX_FEED_GROUPS);
+        let push = words(&[push.as_slice(), &[groups * 64]].concat());
+        commands.dispatch(&self.feeds[target as usize], sets, set, &push, [groups, 1, 1]);
     }
 
     /// Copies the records to the host; read them with [`Harness::record`] after the run.

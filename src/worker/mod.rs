@@ -21,6 +21,8 @@ mod constants;
 #[cfg(feature = "device")]
 mod deviation;
 #[cfg(feature = "device")]
+mod feed;
+#[cfg(feature = "device")]
 mod frequency;
 #[cfg(feature = "device")]
 mod harness;

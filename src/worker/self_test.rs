@@ -1,13 +1,17 @@
-//! Before anything is believed: does the inspection shader count on this device what the CPU counts?
+//! Before anything is believed: does the inspection shader count on this device what the CPU counts, and does an input that is
+//! computed anew come out as it was?
 
-use crate::gpu::{Buffer, Commands, DescriptorSets, GpuError, Memory, Resource};
-use crate::matrix::{Dtype, Layout};
+use crate::gpu::{Backing, Buffer, Commands, DescriptorSets, GpuError, Memory, Resource};
+use crate::matrix::{Binding, Dtype, Layout, Role};
 use crate::ops::inspection::{Inspection, inspect};
 use crate::ops::layout::{Allocation, GuardSize, Lanes, POISON};
 
+use super::bench::fatal;
+use super::feed::Feed;
 use super::harness::Region;
 use super::serve::Fatal;
 use super::session::Context;
+use super::site::{Placed, allocate_operand, place};
 
 /// `[n, c, h, w]`: two images, ragged channels, odd sizes.
 const DIMS: [usize; 4] = [2, 7, 5, 3];
@@ -29,6 +33,49 @@ pub fn inspection(context: &mut Context) -> Result<(), Fatal> {
         }
     }
     Ok(())
+}
+
+/// Poisons an input and computes it anew, in each layout and dtype.
+pub fn feeding(context: &mut Context) -> Result<(), Fatal> {
+    let values: Vec<f32> = (0..DIMS.iter().product()).map(|i| (i as f32 - 40.0) * 0.375).collect();
+    for layout in [Layout::Tex3dC4, Layout::BufC4] {
+        for dtype in [Dtype::F32, Dtype::F16] {
+            let binding = Binding { role: Role::Input, name: String::new(), layout, dtype, padding: None };
+            let allocation = allocate_operand(context, &binding, DIMS).map_err(Fatal::system)?;
+            let input = place(context, &binding, &values, DIMS, &Backing::Own).map_err(fatal)?;
+            let [poisoned, fed] = fed(context, &input, &allocation).map_err(Fatal::device_failed)?;
+            let read = |bytes: &[u8]| allocation.unpack(bytes).map_err(Fatal::system);
+            if !read(&poisoned)?.iter().all(|value| value.is_nan()) || read(&fed)? != values {
+                return Err(Fatal::device_failed(format!(
+                    "the device computes an input of {dtype:?} in {layout:?} anew wrongly, so no replay behind an activation can be believed"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What an input holds when it was poisoned, and when it was computed anew.
+fn fed(context: &Context, input: &Placed, allocation: &Allocation) -> Result<[Vec<u8>; 2], GpuError> {
+    let mut sets = DescriptorSets::new(&context.device, 1)?;
+    let feed = Feed::new(context, &mut sets, input, allocation)?;
+    let mut commands = Commands::new(&context.device, 1)?;
+    let size_bytes = allocation.size_bytes();
+    let mut read = |is_fed: bool| -> Result<Vec<u8>, GpuError> {
+        let host = Buffer::new(&context.device, size_bytes as u64, Memory::Readback)?;
+        commands.begin()?;
+        if is_fed {
+            feed.record_activation(&mut commands, &context.harness, &sets);
+        } else {
+            feed.record_poison(&mut commands, &context.harness, &sets);
+        }
+        input.record_copy(&mut commands, &host);
+        commands.barrier();
+        commands.end()?;
+        commands.run()?;
+        Ok(host.read().get(..size_bytes).unwrap_or_default().to_vec())
+    };
+    Ok([read(false)?, read(true)?])
 }
 
 /// Values, an unwritten element, a NaN, a negative zero, a subnormal, a dirty padding lane and a changed guard.

@@ -158,6 +158,7 @@ impl Session {
             messages,
         };
         super::self_test::inspection(&mut session.context)?;
+        super::self_test::feeding(&mut session.context)?;
         session.heed_validation()?;
         Ok(session)
     }

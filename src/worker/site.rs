@@ -2,6 +2,7 @@
 //! the descriptors between them. Moves bytes; must not judge.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use crate::gpu::{
@@ -16,6 +17,7 @@ use crate::verify::replays::Arm;
 
 use super::bench::BenchError;
 use super::constants;
+use super::feed::Feed;
 use super::harness::{Harness, Region};
 use super::serve::Fatal;
 use super::session::Context;
@@ -76,6 +78,14 @@ impl Placed {
         commands.end()?;
         commands.run()?;
         Ok(())
+    }
+
+    /// Copies all that was allocated to a buffer, tightly packed.
+    pub(super) fn record_copy(&self, commands: &mut Commands, to: &Buffer) {
+        match self {
+            Placed::Buffer { buffer, .. } => commands.copy(buffer, 0, to, 0, to.size_bytes().min(buffer.size_bytes())),
+            Placed::Image(image) => commands.copy_from_image(image, to),
+        }
     }
 
     fn need(&self) -> Need {
@@ -208,6 +218,14 @@ fn allocate(
     Allocation::guarded(binding.layout, binding.dtype, dims, guard)
 }
 
+pub(super) fn allocate_operand(
+    context: &Context,
+    binding: &Binding,
+    dims: [usize; 4],
+) -> Result<Allocation, LayoutError> {
+    allocate(context, binding, dims, guard_size(&context.device))
+}
+
 /// The values of an operand and its dims.
 pub(super) fn operand<'a>(role: Role, operands: &'a Operands, shape: &Conv2dShape) -> (&'a [f32], [usize; 4]) {
     match role {
@@ -226,7 +244,7 @@ pub(super) fn place(
     backing: &Backing,
 ) -> Result<Placed, BenchError> {
     let lanes = if binding.padding == Some(Padding::Undefined) { Lanes::Undefined } else { Lanes::Zero };
-    let allocation = allocate(context, binding, dims, guard_size(&context.device))?;
+    let allocation = allocate_operand(context, binding, dims)?;
     let placed = Placed::new(&context.device, &allocation, context.weakening, backing)?;
     placed.upload(&context.device, &allocation.pack(values, lanes)?)?;
     Ok(placed)
@@ -248,6 +266,22 @@ pub struct Operation {
     sets: HashMap<Vec<Layout>, usize>,
     // Held for the descriptors above, too.
     tensors: HashMap<(Role, Layout), Placed>,
+    /// Inputs that were asked to be computed anew.
+    feeds: HashMap<Layout, Feed>,
+}
+
+/// One replay: what runs, and how.
+pub struct Replay<'p> {
+    pub operation: usize,
+    pub pipeline: &'p Pipeline,
+    pub set: usize,
+    pub groups: [u32; 3],
+    /// As the candidate reads its input.
+    pub input: Option<Layout>,
+    /// Where the inspection counts.
+    pub record: usize,
+    pub arm: Arm,
+    pub ground: Ground,
 }
 
 impl Operation {
@@ -345,6 +379,7 @@ impl Site {
             features,
             sets: HashMap::new(),
             tensors,
+            feeds: HashMap::new(),
         });
         for list in bindings {
             let set = self.add_set(context, sets, operation, list)?;
@@ -353,29 +388,49 @@ impl Site {
         Ok(())
     }
 
-    /// Poison where the output is to be poisoned, dispatch, inspect: one replay of one operation, into a record. Of the arms only
-    /// the load is recorded here.
-    #[allow(clippy::too_many_arguments)]
+    /// Makes it possible to compute an operation's input anew, where the given layout is asked for the first time.
+    pub fn prepare_feed(
+        &mut self,
+        context: &Context,
+        sets: &mut DescriptorSets,
+        operation: usize,
+        input: &Binding,
+    ) -> Result<(), BenchError> {
+        let allocation = allocate_operand(context, input, self.shape.input_dims())?;
+        let operation = &mut self.operations[operation];
+        if let Entry::Vacant(vacant) = operation.feeds.entry(input.layout) {
+            let placed = &operation.tensors[&(Role::Input, input.layout)];
+            vacant.insert(Feed::new(context, sets, placed, &allocation)?);
+        }
+        Ok(())
+    }
+
+    /// Poison where the output is to be poisoned, the input anew or a load where the arm says so, dispatch, inspect.
     pub fn record_replay(
         &self,
         commands: &mut Commands,
         harness: &Harness,
         sets: &DescriptorSets,
-        operation: usize,
-        dispatch: (&Pipeline, usize, [u32; 3]),
-        (record, arm, ground): (usize, Arm, Ground),
+        replay: &Replay<'_>,
     ) {
-        let (pipeline, set, groups) = dispatch;
+        let operation = &self.operations[replay.operation];
         commands.barrier();
-        if ground == Ground::Poison {
+        if replay.ground == Ground::Poison {
             self.output.record_poison(commands);
             commands.barrier();
         }
-        if arm == Arm::Loaded {
-            harness.record_load(commands);
+        match replay.arm {
+            Arm::Loaded => harness.record_load(commands),
+            Arm::Fed => {
+                if let Some(feed) = replay.input.and_then(|layout| operation.feeds.get(&layout)) {
+                    feed.record_poison(commands, harness, sets);
+                    feed.record_activation(commands, harness, sets);
+                }
+            }
+            Arm::Cold | Arm::Warm => {}
         }
-        commands.dispatch(pipeline, sets, set, &self.operations[operation].push, groups);
+        commands.dispatch(replay.pipeline, sets, replay.set, &operation.push, replay.groups);
         commands.barrier();
-        self.output.record_inspect(commands, harness, sets, record);
+        self.output.record_inspect(commands, harness, sets, replay.record);
     }
 }

@@ -102,13 +102,24 @@ pub fn manifest() -> Manifest {
             max_finalists: 3,
         },
         seed: 7,
-        harness: {
-            let h = short_hash(b"harness");
-            Harness { inspect: h.clone(), canary_arithmetic: h.clone(), canary_bandwidth: h.clone(), dirty_shared: h }
-        },
+        harness: harness_of(&short_hash(b"harness")),
         compiler: "none".into(),
         target_env: "vulkan1.1".into(),
         matrix_hash: "0".into(),
+    }
+}
+
+/// One module in every place.
+fn harness_of(hash: &str) -> Harness {
+    let hash = || hash.to_owned();
+    Harness {
+        inspect: hash(),
+        canary_arithmetic: hash(),
+        canary_bandwidth: hash(),
+        dirty_shared: hash(),
+        feed_buffer: hash(),
+        feed_image_f32: hash(),
+        feed_image_f16: hash(),
     }
 }
 
@@ -123,8 +134,6 @@ pub fn bundle_of(mut manifest: Manifest, dir: &Path) -> Bundle {
     for v in &mut manifest.variants {
         v.spirv_hash = file(&v.variant.name);
     }
-    let h = file("harness");
-    manifest.harness =
-        Harness { inspect: h.clone(), canary_arithmetic: h.clone(), canary_bandwidth: h.clone(), dirty_shared: h };
+    manifest.harness = harness_of(&file("harness"));
     Bundle::save(dir, manifest, files.iter().map(|(h, b)| (h.as_str(), b.as_slice()))).unwrap()
 }

@@ -8,7 +8,8 @@ use super::super::protocol::Replayed;
 use super::super::serve::Fatal;
 use super::super::session::Context;
 use super::super::site::Ground;
-use super::{Bench, Run, SUBMIT_CAP_NS};
+use super::{Bench, Run, SUBMIT_CAP_NS, fatal};
+use crate::matrix::Role;
 use crate::ops::Family;
 use crate::verify::Weakening;
 use crate::verify::replays::{Arm, count_arms, most_frequent};
@@ -31,6 +32,7 @@ impl Bench {
         if context.weakening == Weakening::ConstantOperands {
             cycle.truncate(1);
         }
+        self.prepare_feeds(context, candidate, &cycle)?;
         let one_ns = self.batch_ns(context, candidate, cycle[0], 1)?.0.max(1.0);
         // Filling and inspecting cost about as much as the dispatch itself, hence the 4.
         let per_submit = ((SUBMIT_CAP_NS / 4.0 / one_ns) as usize).clamp(cycle.len(), MAX_RECORDS);
@@ -72,11 +74,29 @@ impl Bench {
             replayed.deviation_median = Some(median);
             replayed.deviation_max = Some(max);
         }
+        if replayed.verdict.is_admitted()
+            && fault.is_none()
+            && let Some(doubt) = self.implausible_time(context, candidate)?
+        {
+            replayed.verdict = doubt;
+        }
         // Outputs that agree with each other and are wrong.
         if let Some(fault) = fault.filter(|_| replayed.verdict.is_admitted()) {
             replayed.verdict = fault;
         }
         Ok(replayed)
+    }
+
+    /// What the arm [`Arm::Fed`] needs of these runs.
+    fn prepare_feeds(&mut self, context: &Context, candidate: usize, runs: &[Run]) -> Result<(), Fatal> {
+        let manifest = &context.bundle.manifest;
+        let variant = &manifest.variants[manifest.candidates[candidate].variant].variant;
+        let Some(input) = variant.bindings.iter().find(|b| b.role == Role::Input) else { return Ok(()) };
+        for run in runs {
+            let site = &mut self.sites[run.site];
+            site.prepare_feed(context, &mut self.sets, run.operation, input).map_err(fatal)?;
+        }
+        Ok(())
     }
 
     /// What has to happen before a submission of an arm.
@@ -88,7 +108,7 @@ impl Bench {
                 context.harness.canary(&mut self.commands, &context.clock).map_err(Fatal::device_failed)?;
                 context.spent.device += start.elapsed();
             }
-            Arm::Loaded => {}
+            Arm::Loaded | Arm::Fed => {}
         }
         Ok(())
     }

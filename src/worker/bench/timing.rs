@@ -10,6 +10,9 @@ use crate::gpu::{Commands, GpuError};
 use crate::ops::Family;
 use crate::ops::inspection::Inspection;
 
+/// A sample's length where no sweep asks for one.
+const SAMPLE_NS: f64 = 1e6;
+
 impl Bench {
     /// Times `batch` dispatches of a run: nanoseconds of one, and why that cannot be trusted, if so.
     pub(super) fn batch_ns(
@@ -37,7 +40,7 @@ impl Bench {
     }
 
     /// A rough time of one dispatch, measured at first need.
-    fn rough(&mut self, context: &mut Context, candidate: usize, run: Run) -> Result<f64, Fatal> {
+    pub(super) fn rough(&mut self, context: &mut Context, candidate: usize, run: Run) -> Result<f64, Fatal> {
         if let Some(ns) = self.rough_ns.get(&candidate) {
             return Ok(*ns);
         }
@@ -65,9 +68,7 @@ impl Bench {
             fastest = fastest.min(self.rough(context, candidate, run)?);
         }
         if self.batch == 0 {
-            // A sample is at least 100 ticks long, however short it was asked to be.
-            let aim = (sample_ns as f64).max(100.0 * context.clock.tick_ns());
-            self.batch = if batch > 0 { batch } else { ((aim / fastest.max(1.0)).ceil() as u32).clamp(1, MAX_BATCH) };
+            self.batch = if batch > 0 { batch } else { batch_of(aim_ns(context, sample_ns as f64), fastest) };
         }
         Ok(())
     }
@@ -78,7 +79,6 @@ impl Bench {
         // The two sets alternate, so that an answer left over from the block before shows.
         let sets = self.runs_of(Family::R);
         let run = sets[(block % sets.len() as u64) as usize];
-        let dispatch = self.dispatch(context, candidate, run)?;
         let mut doubt = None;
         let mut batch = self.batch.max(1);
         if batch > 1 {
@@ -88,6 +88,26 @@ impl Bench {
                 doubt = Some(format!("the batch was cut to {batch} dispatches to keep a submission below 250 ms"));
             }
         }
+        let TimedBatch { elapsed_ns, host, inspection } = self.timed_batch(context, candidate, run, batch)?;
+        let output_ok = self.judge(context, candidate, &[run], &[inspection], false)?.0.is_admitted();
+        Ok(Sample {
+            candidate,
+            time_ns: elapsed_ns / f64::from(batch),
+            batch,
+            output_ok,
+            doubt: doubt.or_else(|| context.clock.doubt(elapsed_ns, host)),
+        })
+    }
+
+    /// Poison, a batch of dispatches between two timestamps, and the inspection of what the last one left.
+    pub(super) fn timed_batch(
+        &mut self,
+        context: &mut Context,
+        candidate: usize,
+        run: Run,
+        batch: u32,
+    ) -> Result<TimedBatch, Fatal> {
+        let dispatch = self.dispatch(context, candidate, run)?;
         let pipeline = context.pipelines.get(&dispatch.key).map_err(Fatal::device_failed)?;
         let site = &self.sites[run.site];
         let harness = &context.harness;
@@ -108,17 +128,33 @@ impl Bench {
         let host = record().map_err(Fatal::device_failed)?;
         context.spent.device += host;
         let ticks = self.commands.ticks(2).map_err(Fatal::device_failed)?;
-        let elapsed = context.clock.elapsed_ns([ticks[0], ticks[1]], host);
-        let inspection = Inspection::from_record(&context.harness.record(0));
-        let output_ok = self.judge(context, candidate, &[run], &[inspection], false)?.0.is_admitted();
-        Ok(Sample {
-            candidate,
-            time_ns: elapsed / f64::from(batch),
-            batch,
-            output_ok,
-            doubt: doubt.or_else(|| context.clock.doubt(elapsed, host)),
-        })
+        let elapsed_ns = context.clock.elapsed_ns([ticks[0], ticks[1]], host);
+        Ok(TimedBatch { elapsed_ns, host, inspection: Inspection::from_record(&context.harness.record(0)) })
     }
+
+    /// Dispatches of a candidate in one sample, whatever the others of its case take: as the case was calibrated, or as one of
+    /// this time asks for.
+    pub(super) fn sample_batch(&self, context: &Context, one_ns: f64) -> u32 {
+        if self.batch > 0 { self.batch } else { batch_of(aim_ns(context, SAMPLE_NS), one_ns) }
+    }
+}
+
+/// What came of a batch.
+pub(super) struct TimedBatch {
+    /// Of the whole batch.
+    pub elapsed_ns: f64,
+    /// The host's time around the submission.
+    pub host: Duration,
+    pub inspection: Inspection,
+}
+
+/// How long a sample is to be: at least 100 ticks, however short it was asked to be.
+fn aim_ns(context: &Context, sample_ns: f64) -> f64 {
+    sample_ns.max(100.0 * context.clock.tick_ns())
+}
+
+fn batch_of(aim_ns: f64, one_ns: f64) -> u32 {
+    ((aim_ns / one_ns.max(1.0)).ceil() as u32).clamp(1, MAX_BATCH)
 }
 
 pub(super) fn record_batch(commands: &mut Commands, groups: [u32; 3], batch: u32) {
