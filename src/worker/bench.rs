@@ -126,7 +126,8 @@ pub struct Bench {
     numbered: HashMap<usize, Run>,
     /// What the class binds: one list for each way of packing.
     bindings: Vec<Vec<Binding>>,
-    /// Raw hashes of what an admitted candidate left when it was verified, on the case itself: its replays must leave the same.
+    /// Raw hashes of what an admitted candidate left when it was verified, on the case itself, or when it ran for the first time since
+    /// the worker began: its timed batches and its replays must leave the same.
     verified_raw: HashMap<(usize, Run), u64>,
     /// The last rough time of one dispatch, by candidate: how long a batch will take is known before it is submitted.
     rough_ns: HashMap<usize, f64>,

@@ -5,7 +5,6 @@
 use crate::gpu::{Buffer, Commands, DescriptorSets, GpuError, Memory, Resource};
 use crate::matrix::Dtype;
 use crate::ops::layout::{Allocation, GUARD};
-use crate::verify::Weakening;
 
 use super::harness::{FeedTarget, Harness};
 use super::session::Context;
@@ -56,8 +55,13 @@ impl Feed {
             n_texels: allocation.n_texels() as u32,
             extent: [width, height],
             poison: GUARD.word(allocation.dtype),
-            is_starved: context.weakening == Weakening::InputsStarved,
+            is_starved: false,
         })
+    }
+
+    /// What was poisoned stays so, for [`crate::verify::Weakening::InputsStarved`].
+    pub fn starved(self) -> Self {
+        Self { is_starved: true, ..self }
     }
 
     /// Poisons the input, so that whoever reads it too early meets NaN.

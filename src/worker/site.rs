@@ -400,7 +400,9 @@ impl Site {
         let operation = &mut self.operations[operation];
         if let Entry::Vacant(vacant) = operation.feeds.entry(input.layout) {
             let placed = &operation.tensors[&(Role::Input, input.layout)];
-            vacant.insert(Feed::new(context, sets, placed, &allocation)?);
+            let feed = Feed::new(context, sets, placed, &allocation)?;
+            let is_starved = context.weakening == Weakening::InputsStarved;
+            vacant.insert(if is_starved { feed.starved() } else { feed });
         }
         Ok(())
     }
