@@ -1,9 +1,11 @@
 //! `cargo xtask ci`: everything that must hold before a merge. Each part is timed, and a failure hides no later part.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::exit;
@@ -16,9 +18,6 @@ use crate::{shaderc, swiftshader};
 
 /// The sweep that is run on both drivers.
 const SWEEP: &str = "sweeps/quick.yaml";
-
-/// The case of it whose shaders are instrumented.
-const VALIDATED_CASE: &str = "13-27-8x8";
 
 /// How one part ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -64,7 +63,7 @@ pub fn run(
     run.style();
     run.tests(options, &lavapipe, swiftshader.as_deref());
     run.programs(&lavapipe, swiftshader.as_deref(), &out);
-    run.validation(options, &lavapipe, &out);
+    run.validation(&lavapipe, &out);
     run.docs(options);
 
     print!("\n{}", table(&run.parts, started.elapsed()));
@@ -162,18 +161,66 @@ impl Run<'_> {
         self.tilesmith("tables up to date", &["table".into(), "--check".into()], &no_driver());
     }
 
-    /// The same sweep under Khronos' validation layer. GPU-assisted costs seconds a candidate: one case of it, unless in full.
-    fn validation(&mut self, options: &CiOptions, lavapipe: &Path, out: &Path) {
-        let one_case = if options.full { &[][..] } else { &["--case", VALIDATED_CASE] };
-        for (name, args) in [
-            ("quick, validated", &["--validate", "core", "--validate", "synchronization"][..]),
-            ("quick, validated on the device", &[&["--validate", "gpu-assisted"], one_case].concat()),
-        ] {
-            let mut all: Vec<OsString> = vec!["sweep".into(), SWEEP.into(), "--fresh".into()];
-            all.extend(args.iter().map(OsString::from));
-            all.extend(["--out".into(), out.join("validated").into()]);
-            self.tilesmith(name, &all, &driver(lavapipe));
+    /// The same sweep under Khronos' validation layer. GPU-assisted costs seconds a candidate, nearly all of them in compiling what
+    /// the layer instruments on one core, so its cases run side by side.
+    fn validation(&mut self, lavapipe: &Path, out: &Path) {
+        let sweep = |checks: &[&str], out: &Path| -> Vec<OsString> {
+            let mut args: Vec<OsString> = vec!["sweep".into(), SWEEP.into(), "--fresh".into()];
+            args.extend(checks.iter().flat_map(|check| ["--validate".into(), check.into()]));
+            args.extend(["--out".into(), out.into()]);
+            args
+        };
+        let validated = out.join("validated");
+        let args = sweep(&["core", "synchronization"], &validated);
+        self.tilesmith("quick, validated", &args, &driver(lavapipe));
+
+        let name = "quick, validated on the device";
+        let cases = device_folder(&validated).map(|folder| cases_in(&folder)).unwrap_or_default();
+        if cases.is_empty() {
+            return self.fail(name, "the sweep before left no rows that would name the cases");
         }
+        let of_case = |case: &String| {
+            let folder = out.join("validated-on-device").join(case);
+            let mut args = sweep(&["gpu-assisted"], &folder);
+            args.extend(["--case".into(), case.into(), "--wall".into(), "30m".into()]);
+            // They share the device: of a sweep whose times count for nothing that is no harm.
+            let locks = ("TILESMITH_LOCKS", folder.join("locks").into());
+            let env: Vec<_> = driver(lavapipe).into_iter().chain([locks]).collect();
+            (self.of_tilesmith(&args), env, folder.join("log"))
+        };
+        let commands = cases.iter().map(of_case).collect();
+        self.side_by_side(name, commands);
+    }
+
+    /// Runs as many commands at a time as there are cores; what each said goes into its file, and is shown where it failed.
+    fn side_by_side(&mut self, name: &str, commands: Vec<(Command, Vec<(&'static str, OsString)>, PathBuf)>) {
+        println!("\n== {name}");
+        let started = Instant::now();
+        let n_commands = commands.len();
+        let (queue, faults) = (Mutex::new(commands), Mutex::new(Vec::new()));
+        let work = || {
+            loop {
+                let next = queue.lock().ok().and_then(|mut queue| queue.pop());
+                let Some((mut command, env, log)) = next else { return };
+                command.envs(env.iter().map(|(key, value)| (key, value))).stdin(Stdio::null());
+                let said = run_into(&mut command, &log);
+                let text = match &said {
+                    Ok(()) => format!("{}: ok", log.display()),
+                    Err(fault) => format!("{fault}: {}\n{}", typed(&command, &env), read_lossy(&log)),
+                };
+                println!("{text} ({})", shaderc::clock(started.elapsed()));
+                if let (Err(fault), Ok(mut faults)) = (said, faults.lock()) {
+                    faults.push(format!("{fault}: {}", typed(&command, &env)));
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(n_commands);
+            (0..n_threads).for_each(|_| drop(scope.spawn(work)));
+        });
+        let faults = faults.into_inner().unwrap_or_default();
+        let outcome = if faults.is_empty() { Outcome::Ok } else { Outcome::Failed(faults.join("; ")) };
+        self.end(name, started.elapsed(), outcome);
     }
 
     fn docs(&mut self, options: &CiOptions) {
@@ -190,10 +237,15 @@ impl Run<'_> {
     }
 
     fn tilesmith(&mut self, name: &str, args: &[OsString], env: &[(&str, OsString)]) -> bool {
+        let command = self.of_tilesmith(args);
+        self.command(name, command, env)
+    }
+
+    fn of_tilesmith(&self, args: &[OsString]) -> Command {
         let program = self.workspace.target.join("release").join(program_name("tilesmith"));
         let mut command = self.workspace.passed_on(&program, args);
         command.current_dir(&self.workspace.root).env_remove(hint::PROJECT);
-        self.command(name, command, env)
+        command
     }
 
     fn command(&mut self, name: &str, mut command: Command, env: &[(&str, OsString)]) -> bool {
@@ -252,6 +304,36 @@ fn device_folder(out: &Path) -> Option<PathBuf> {
             entries.flatten().any(|e| e.path().extension().is_some_and(|extension| extension == "csv"))
         })
     })
+}
+
+/// The cases in the sheets of a folder: the first column of each.
+fn cases_in(folder: &Path) -> Vec<String> {
+    let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let sheets = paths.filter(|path| path.extension().is_some_and(|extension| extension == "csv"));
+    let mut cases = BTreeSet::new();
+    for text in sheets.filter_map(|path| fs::read_to_string(path).ok()) {
+        cases.extend(text.lines().skip(1).filter_map(|line| line.split(',').next()).map(str::to_owned));
+    }
+    cases.into_iter().collect()
+}
+
+/// Runs a command with all that it says in a file.
+fn run_into(command: &mut Command, log: &Path) -> Result<(), String> {
+    let cannot = |what: &str, error: std::io::Error| format!("cannot {what} {}: {error}", log.display());
+    if let Some(folder) = log.parent() {
+        fs::create_dir_all(folder).map_err(|e| cannot("make the folder of", e))?;
+    }
+    let file = fs::File::create(log).map_err(|e| cannot("write", e))?;
+    let errors = file.try_clone().map_err(|e| cannot("write", e))?;
+    match command.stdout(file).stderr(errors).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(status.to_string()),
+        Err(error) => Err(format!("cannot start {}: {error}", command.get_program().to_string_lossy())),
+    }
+}
+
+fn read_lossy(path: &Path) -> String {
+    fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
 
 /// The tests that open a device, by their file names.
