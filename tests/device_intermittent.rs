@@ -39,9 +39,9 @@ fn one_in_a_hundred_is_found_by_the_replays_of_a_finalist() {
             n_found += u32::from(!replayed.verdict.is_admitted());
             n_replays += replayed.replays;
             n_deviating += replayed.deviating;
-            // All three arms, and each replay in one of them.
+            // All four arms, and each replay in one of them.
             let arms = &replayed.arms;
-            assert_eq!(arms.len(), 3, "{replayed:?}");
+            assert_eq!(arms.len(), 4, "{replayed:?}");
             assert_eq!(arms.iter().map(|a| a.replays).sum::<u32>(), replayed.replays, "{replayed:?}");
             assert_eq!(arms.iter().map(|a| a.deviating).sum::<u32>(), replayed.deviating, "{replayed:?}");
             n_with_deviation += u32::from(replayed.deviation_max.is_some());

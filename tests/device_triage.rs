@@ -14,7 +14,7 @@ const SWEEP: &str =
   rounds: {min: 6, max: 6, sample: 200us}, verify: {replays: 4, finalist_replays: 20, max_finalists: 2}}";
 const PUSH: &str = "{{ push_constants() }}";
 const COUNTER: &str =
-    "layout(set = 0, binding = 1, std430) coherent buffer counter_block { uint counter_words[]; };\n\n";
+    "layout(set = 0, binding = 3, std430) coherent buffer counter_block { uint counter_words[]; };\n\n";
 const STORE: &str = "{{ vec }} y = activate(acc[p][o] + bias);";
 
 /// Of the sweep's local sizes 8x8x1 alone, which the four invocations on x shrink to 4x8x1.

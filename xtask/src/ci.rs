@@ -33,6 +33,13 @@ struct Part {
     outcome: Outcome,
 }
 
+/// A command that runs beside others, and the file for what it says.
+struct Job {
+    command: Command,
+    env: Vec<(&'static str, OsString)>,
+    log: PathBuf,
+}
+
 /// The parts that have run, and what they need to run.
 struct Run<'a> {
     workspace: &'a Workspace,
@@ -186,22 +193,21 @@ impl Run<'_> {
             // They share the device: of a sweep whose times count for nothing that is no harm.
             let locks = ("TILESMITH_LOCKS", folder.join("locks").into());
             let env: Vec<_> = driver(lavapipe).into_iter().chain([locks]).collect();
-            (self.of_tilesmith(&args), env, folder.join("log"))
+            Job { command: self.of_tilesmith(&args), env, log: folder.join("log") }
         };
-        let commands = cases.iter().map(of_case).collect();
-        self.side_by_side(name, commands);
+        self.side_by_side(name, cases.iter().map(of_case).collect());
     }
 
     /// Runs as many commands at a time as there are cores; what each said goes into its file, and is shown where it failed.
-    fn side_by_side(&mut self, name: &str, commands: Vec<(Command, Vec<(&'static str, OsString)>, PathBuf)>) {
+    fn side_by_side(&mut self, name: &str, jobs: Vec<Job>) {
         println!("\n== {name}");
         let started = Instant::now();
-        let n_commands = commands.len();
-        let (queue, faults) = (Mutex::new(commands), Mutex::new(Vec::new()));
+        let n_jobs = jobs.len();
+        let (queue, faults) = (Mutex::new(jobs), Mutex::new(Vec::new()));
         let work = || {
             loop {
                 let next = queue.lock().ok().and_then(|mut queue| queue.pop());
-                let Some((mut command, env, log)) = next else { return };
+                let Some(Job { mut command, env, log }) = next else { return };
                 command.envs(env.iter().map(|(key, value)| (key, value))).stdin(Stdio::null());
                 let said = run_into(&mut command, &log);
                 let text = match &said {
@@ -215,7 +221,7 @@ impl Run<'_> {
             }
         };
         std::thread::scope(|scope| {
-            let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(n_commands);
+            let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(n_jobs);
             (0..n_threads).for_each(|_| drop(scope.spawn(work)));
         });
         let faults = faults.into_inner().unwrap_or_default();
