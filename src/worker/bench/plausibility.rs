@@ -3,15 +3,19 @@
 
 use std::ops::RangeInclusive;
 
+use super::super::protocol::MAX_BATCH;
 use super::super::serve::Fatal;
 use super::super::session::Context;
-use super::{Bench, SUBMIT_CAP_NS};
+use super::timing::{SAMPLE_NS, aim_ns};
+use super::{Bench, Run, SUBMIT_CAP_NS};
 use crate::ops::Family;
 use crate::stats::{Level, compare, median};
 use crate::verify::{Kind, Status, Verdict, Weakening};
 
 /// The time of a batch of twice the length over that of the batch.
 const EXPECTED: RangeInclusive<f64> = 1.8..=2.2;
+/// Batches of one length whose shortest says how long it takes.
+const FIRST_TRIES: usize = 3;
 /// Pairs of batches after which their median may show that all is well.
 const FIRST_LOOK: usize = 5;
 /// Pairs after which it is looked whether all is wrong.
@@ -36,11 +40,19 @@ fn read(single: &[f64], double: &[f64]) -> Reading {
     if !LOOKS.contains(&ratios.len()) {
         return Reading::Undecided;
     }
-    let found = compare(double, single, Level::P99);
-    match found.and_then(|c| Some([c.ratio, c.lo?, c.hi?])) {
-        Some(ratio @ [_, lo, hi]) if hi < *EXPECTED.start() || lo > *EXPECTED.end() => Reading::Implausible(ratio),
-        _ => Reading::Undecided,
-    }
+    let Some([ratio, lo, hi]) = compare(double, single, Level::P99).and_then(|c| Some([c.ratio, c.lo?, c.hi?])) else {
+        return Reading::Undecided;
+    };
+    // On a machine with other work a long batch is interrupted when a short one gets through between two interruptions. An
+    // interruption only ever adds, so the shortest of each tell that apart.
+    let of_shortest = shortest(double) / shortest(single);
+    let is_less = hi < *EXPECTED.start() && of_shortest < *EXPECTED.start();
+    let is_more = lo > *EXPECTED.end() && of_shortest > *EXPECTED.end();
+    if is_less || is_more { Reading::Implausible([ratio, lo, hi]) } else { Reading::Undecided }
+}
+
+fn shortest(times_ns: &[f64]) -> f64 {
+    times_ns.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
 impl Bench {
@@ -55,12 +67,7 @@ impl Bench {
             return Ok(None);
         }
         let Some(&run) = self.runs_of(Family::R).first() else { return Ok(None) };
-        let one_ns = self.rough(context, candidate, run)?.max(1.0);
-        let longest = (SUBMIT_CAP_NS / 2.0 / one_ns) as u32;
-        let batch = self.sample_batch(context, one_ns).min(longest);
-        if batch == 0 {
-            return Ok(None);
-        }
+        let Some(mut batch) = self.batch_past_overhead(context, candidate, run)? else { return Ok(None) };
         let (mut single, mut double) = (Vec::new(), Vec::new());
         while single.len() < LOOKS[LOOKS.len() - 1] {
             // Which of the two comes first takes turns, so that a clock that speeds up favours neither.
@@ -73,6 +80,12 @@ impl Bench {
             match read(&single, &double) {
                 Reading::Plausible => return Ok(None),
                 Reading::Undecided => {}
+                Reading::Implausible(_) if shortest(&single) < aim_ns(context, SAMPLE_NS) && batch < MAX_BATCH / 2 => {
+                    // Shorter than it seemed at first, so what a submission costs by itself counts too much.
+                    batch = (4 * batch).min(MAX_BATCH / 2);
+                    single.clear();
+                    double.clear();
+                }
                 Reading::Implausible([ratio, lo, hi]) => {
                     let detail = format!(
                         "{} dispatches took {ratio:.2} [{lo:.2}, {hi:.2}] times as long as {batch}, so the time of one is not known: what comes later in a batch does less, or more",
@@ -83,6 +96,30 @@ impl Bench {
             }
         }
         Ok(None)
+    }
+}
+
+impl Bench {
+    /// Dispatches that take a whole sample's time at the least, so that what a submission costs by itself is a small part of it: the
+    /// rough time of one may be that of a machine with other work. `None` where two dispatches are too long a submission.
+    fn batch_past_overhead(&mut self, context: &mut Context, candidate: usize, run: Run) -> Result<Option<u32>, Fatal> {
+        let mut batch = 1;
+        loop {
+            let mut tries_ns = Vec::with_capacity(FIRST_TRIES);
+            for _ in 0..FIRST_TRIES {
+                tries_ns.push(self.timed_batch(context, candidate, run, batch)?.elapsed_ns);
+            }
+            let shortest_ns = shortest(&tries_ns);
+            if 2.0 * shortest_ns > SUBMIT_CAP_NS {
+                return Ok((batch > 1).then_some(batch / 2));
+            }
+            let missing = aim_ns(context, SAMPLE_NS) / shortest_ns.max(1.0);
+            if missing <= 1.0 || batch >= MAX_BATCH / 2 {
+                return Ok(Some(batch));
+            }
+            // Up to eight times as many at once: a first batch of few is nearly all overhead.
+            batch = (f64::from(batch) * missing.clamp(2.0, 8.0)).ceil().min(f64::from(MAX_BATCH / 2)) as u32;
+        }
     }
 }
 
@@ -117,5 +154,7 @@ mod tests {
         // The median lies outside, the interval does not.
         assert_eq!(read_ratios(&[1.5, 1.7, 2.9, 1.6, 1.7, 2.4, 1.7, 2.6]), Reading::Undecided);
         assert_eq!(read_ratios(&[f64::NAN; 8]), Reading::Undecided);
+        // Seven of eight long batches were interrupted, no short one.
+        assert_eq!(read_ratios(&[4.0, 3.5, 2.0, 5.0, 4.1, 3.9, 4.4, 6.0]), Reading::Undecided);
     }
 }

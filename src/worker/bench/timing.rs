@@ -11,7 +11,7 @@ use crate::ops::Family;
 use crate::ops::inspection::Inspection;
 
 /// A sample's length where no sweep asks for one.
-const SAMPLE_NS: f64 = 1e6;
+pub(super) const SAMPLE_NS: f64 = 1e6;
 
 impl Bench {
     /// Times `batch` dispatches of a run: nanoseconds of one, and why that cannot be trusted, if so.
@@ -40,7 +40,7 @@ impl Bench {
     }
 
     /// A rough time of one dispatch, measured at first need.
-    pub(super) fn rough(&mut self, context: &mut Context, candidate: usize, run: Run) -> Result<f64, Fatal> {
+    fn rough(&mut self, context: &mut Context, candidate: usize, run: Run) -> Result<f64, Fatal> {
         if let Some(ns) = self.rough_ns.get(&candidate) {
             return Ok(*ns);
         }
@@ -134,12 +134,6 @@ impl Bench {
         let elapsed_ns = context.clock.elapsed_ns([ticks[0], ticks[1]], host);
         Ok(TimedBatch { elapsed_ns, host, inspection: Inspection::from_record(&context.harness.record(0)) })
     }
-
-    /// Dispatches of a candidate in one sample, whatever the others of its case take: as the case was calibrated, or as one of
-    /// this time asks for.
-    pub(super) fn sample_batch(&self, context: &Context, one_ns: f64) -> u32 {
-        if self.batch > 0 { self.batch } else { batch_of(aim_ns(context, SAMPLE_NS), one_ns) }
-    }
 }
 
 /// What came of a batch.
@@ -152,7 +146,7 @@ pub(super) struct TimedBatch {
 }
 
 /// How long a sample is to be: at least 100 ticks, however short it was asked to be.
-fn aim_ns(context: &Context, sample_ns: f64) -> f64 {
+pub(super) fn aim_ns(context: &Context, sample_ns: f64) -> f64 {
     sample_ns.max(100.0 * context.clock.tick_ns())
 }
 
