@@ -1,8 +1,6 @@
 //! Does twice the work take twice as long? What is timed is a batch of dispatches, and of a kernel or a driver that does less in
 //! the later ones of a batch, the time of one dispatch is the time of nothing that anybody runs.
 
-use std::ops::RangeInclusive;
-
 use super::super::protocol::MAX_BATCH;
 use super::super::serve::Fatal;
 use super::super::session::Context;
@@ -12,8 +10,9 @@ use crate::ops::Family;
 use crate::stats::{Level, compare, median};
 use crate::verify::{Kind, Status, Verdict, Weakening};
 
-/// The time of a batch of twice the length over that of the batch.
-const EXPECTED: RangeInclusive<f64> = 1.8..=2.2;
+/// The least that a batch of twice the length may take, in times of the batch. There is no most: a long batch is interrupted by a
+/// machine's other work when a short one gets through, and dispatches that become slower only make their candidate look worse.
+const LEAST_RATIO: f64 = 1.8;
 /// Batches of one length whose shortest says how long it takes.
 const FIRST_TRIES: usize = 3;
 /// Pairs of batches after which their median may show that all is well.
@@ -34,7 +33,7 @@ enum Reading {
 /// `single[i]` and `double[i]` are nanoseconds of batches of one length and of twice that, taken one after the other.
 fn read(single: &[f64], double: &[f64]) -> Reading {
     let ratios: Vec<f64> = single.iter().zip(double).map(|(one, two)| two / one).collect();
-    if ratios.len() >= FIRST_LOOK && median(&ratios).is_some_and(|ratio| EXPECTED.contains(&ratio)) {
+    if ratios.len() >= FIRST_LOOK && median(&ratios).is_some_and(|ratio| ratio >= LEAST_RATIO) {
         return Reading::Plausible;
     }
     if !LOOKS.contains(&ratios.len()) {
@@ -43,12 +42,13 @@ fn read(single: &[f64], double: &[f64]) -> Reading {
     let Some([ratio, lo, hi]) = compare(double, single, Level::P99).and_then(|c| Some([c.ratio, c.lo?, c.hi?])) else {
         return Reading::Undecided;
     };
-    // On a machine with other work a long batch is interrupted when a short one gets through between two interruptions. An
-    // interruption only ever adds, so the shortest of each tell that apart.
+    // Interruptions only ever add, so the shortest of each length must say the same.
     let of_shortest = shortest(double) / shortest(single);
-    let is_less = hi < *EXPECTED.start() && of_shortest < *EXPECTED.start();
-    let is_more = lo > *EXPECTED.end() && of_shortest > *EXPECTED.end();
-    if is_less || is_more { Reading::Implausible([ratio, lo, hi]) } else { Reading::Undecided }
+    if hi < LEAST_RATIO && of_shortest < LEAST_RATIO {
+        Reading::Implausible([ratio, lo, hi])
+    } else {
+        Reading::Undecided
+    }
 }
 
 fn shortest(times_ns: &[f64]) -> f64 {
@@ -88,7 +88,7 @@ impl Bench {
                 }
                 Reading::Implausible([ratio, lo, hi]) => {
                     let detail = format!(
-                        "{} dispatches took {ratio:.2} [{lo:.2}, {hi:.2}] times as long as {batch}, so the time of one is not known: what comes later in a batch does less, or more",
+                        "{} dispatches took {ratio:.2} [{lo:.2}, {hi:.2}] times as long as {batch}, so the time of one is not known: what comes later in a batch does less",
                         2 * batch
                     );
                     return Ok(Some(Verdict::new(Status::Untested, Kind::ImplausibleTime, detail)));
@@ -146,7 +146,6 @@ mod tests {
             panic!("not found")
         };
         assert!((1.0..1.3).contains(&ratio), "{ratio}");
-        assert!(matches!(read_ratios(&[4.0; 8]), Reading::Implausible(_)));
     }
 
     #[test]
@@ -154,7 +153,12 @@ mod tests {
         // The median lies outside, the interval does not.
         assert_eq!(read_ratios(&[1.5, 1.7, 2.9, 1.6, 1.7, 2.4, 1.7, 2.6]), Reading::Undecided);
         assert_eq!(read_ratios(&[f64::NAN; 8]), Reading::Undecided);
-        // Seven of eight long batches were interrupted, no short one.
-        assert_eq!(read_ratios(&[4.0, 3.5, 2.0, 5.0, 4.1, 3.9, 4.4, 6.0]), Reading::Undecided);
+        // Most short batches were interrupted, not all.
+        assert_eq!(
+            read(&[4e6, 1e6, 4e6, 4e6, 4e6, 4e6, 4e6, 4e6], &[2e6, 2e6, 4e6, 2e6, 4e6, 2e6, 2e6, 2e6]),
+            Reading::Undecided
+        );
+        // The long batches were interrupted.
+        assert_eq!(read_ratios(&[4.0, 3.5, 2.0, 5.0, 4.1, 3.9, 4.4, 6.0]), Reading::Plausible);
     }
 }
