@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use fake_lab::*;
 use tilesmith::results::{Provenance, Repeat, Row};
-use tilesmith::sweep::journal::Entry;
+use tilesmith::sweep::journal::{During, Entry};
 use tilesmith::sweep::rows;
 use tilesmith::sweep::session::{self, Ending, Options, Outcome, SweepError};
 use tilesmith::sweep::state::State;
@@ -329,7 +329,8 @@ fn resumes_at_every_line(manifest: Manifest, script: &str) -> (Outcome, Vec<Row>
     let is_idle_death = |entry: &Entry| matches!(entry, Entry::Died { candidate: None, .. });
     for (at, entry) in entries.iter().enumerate() {
         // A person who starts the sweep again gives a case another three workers.
-        let is_between_deaths = is_idle_death(entry) && is_idle_death(&entries[at + 1]);
+        let next = entries[at + 1..].iter().find(|entry| !matches!(entry, Entry::Asked { .. }));
+        let is_between_deaths = is_idle_death(entry) && next.is_some_and(is_idle_death);
         if !matches!(entry, Entry::Replayed(_) | Entry::Died { .. }) || is_between_deaths {
             continue;
         }
@@ -343,6 +344,64 @@ fn resumes_at_every_line(manifest: Manifest, script: &str) -> (Outcome, Vec<Row>
         assert_eq!(saved_rows(&resumed), expected, "after line {}: {}", at + 2, lines[at + 1]);
     }
     (outcome, expected)
+}
+
+/// Goes on from the first lines of a journal, up to the last order that `is_last` holds of, on a machine started as `boot`.
+fn resumed_after(lab: &Lab, journal: &Path, is_last: impl Fn(&Entry) -> bool, boot: &str) -> (Outcome, Log) {
+    let text = std::fs::read_to_string(journal).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let entry = |line: &&str| serde_json::from_str::<Entry>(line).is_ok_and(|entry| is_last(&entry));
+    let last = lines.iter().rposition(entry).expect("no such order");
+    std::fs::write(journal, lines[..=last].join("\n") + "\n").unwrap();
+    let options = Options { resume: true, boot: Some(boot.to_owned()), ..lab.options(&script("")) };
+    lab.run_with(&options, Log::default())
+}
+
+#[test]
+fn what_takes_the_machine_with_it_is_found_and_what_is_only_cut_off_is_not() {
+    let order_of = |alone: Option<usize>| move |entry: &Entry| matches!(entry, Entry::Asked { during: During::Verify, case: 0, given: Some(0), alone: a } if *a == alone);
+    let lab = Lab::new();
+    let options = Options { boot: Some("first".to_owned()), ..lab.options(&script("")) };
+    let (outcome, _) = lab.run_with(&options, Log::default());
+    let (journal, expected) = (outcome.journal.clone(), saved_rows(&outcome));
+    assert!(expected.iter().any(|row| row.verdict.is_admitted()));
+    drop(outcome);
+
+    // The sweep was killed while it verified, and the machine was not started again: nobody is suspected.
+    let (outcome, log) = resumed_after(&lab, &journal, order_of(None), "first");
+    assert_eq!((outcome.state.n_deaths, saved_rows(&outcome)), (0, expected.clone()), "{:?}", log.notes);
+    drop(outcome);
+    // It was started again: whoever the order had is verified alone, and none is to blame.
+    let (outcome, log) = resumed_after(&lab, &journal, order_of(None), "second");
+    assert_eq!((outcome.state.n_deaths, saved_rows(&outcome)), (1, expected), "{:?}", log.notes);
+    assert!(log.notes.iter().any(|note| note.contains("restarted in the middle of an order")), "{:?}", log.notes);
+    drop(outcome);
+    // It is so again with one of them by itself, and once more.
+    let (outcome, _) = resumed_after(&lab, &journal, order_of(Some(4)), "third");
+    assert!(row(&saved_rows(&outcome), "8-8-4x4", 4).verdict.is_admitted(), "once is not enough");
+    drop(outcome);
+    let (outcome, _) = resumed_after(&lab, &journal, order_of(Some(4)), "fourth");
+    let rows = saved_rows(&outcome);
+    let verdict = &row(&rows, "8-8-4x4", 4).verdict;
+    assert_eq!((verdict.status, verdict.kind), (Status::Rejected, Some(Kind::Crash)));
+    assert!(verdict.detail.contains("twice: the machine was restarted"), "{}", verdict.detail);
+    let admitted = rows.iter().filter(|row| row.case == "8-8-4x4" && row.verdict.is_admitted()).count();
+    assert_eq!(admitted, 2 * N - 1);
+}
+
+#[test]
+fn a_journal_without_its_first_line_is_begun_anew() {
+    let lab = Lab::new();
+    let (outcome, expected) = lab.run(&script(""));
+    let journal = outcome.journal.clone();
+    drop(outcome);
+    for text in ["", "{\"journal\":2,\"swe"] {
+        std::fs::write(&journal, text).unwrap();
+        let options = Options { resume: true, ..lab.options(&script("")) };
+        let (outcome, log) = lab.run_with(&options, Log::default());
+        assert_eq!((outcome.ending.clone(), saved_rows(&outcome)), (Ending::Complete, expected.clone()));
+        assert!(log.notes.iter().any(|note| note.contains("is empty; starting anew")), "{:?}", log.notes);
+    }
 }
 
 /// Three cases of the class f32 alone.

@@ -71,6 +71,7 @@ impl Lab {
             },
             patience: Patience { hello: 20 * second, first: 2 * second, floor: 2 * second, factor: 0.0 },
             resume_command: String::new(),
+            boot: None,
             device_locks: Some(self.dir.path().join("locks")),
             stop: Arc::new(AtomicBool::new(false)),
         }

@@ -16,6 +16,7 @@ use crate::matrix::Variant;
 use crate::notice::notice;
 use crate::results::driver_faults::{self, Known};
 use crate::results::{PART, Repeat};
+use crate::sweep::boot;
 use crate::sweep::explain;
 use crate::sweep::file::parse_duration_ns;
 use crate::sweep::journal::done_path;
@@ -153,6 +154,7 @@ fn sweep(common: &Common, args: &Args, mut bundle: Loaded, stop: Arc<AtomicBool>
         worker,
         patience: Patience::default(),
         resume_command: resume_command(args),
+        boot: boot::identity(),
         device_locks: lock::folder_of_user(),
         stop,
     };

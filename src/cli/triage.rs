@@ -68,6 +68,7 @@ pub fn run(common: &Common, args: &Args) -> Result<i32, Failure> {
         worker,
         patience: Patience::default(),
         resume_command: String::new(),
+        boot: None,
         device_locks: lock::folder_of_user(),
         stop,
     };

@@ -252,6 +252,7 @@ impl Trial {
             worker: self.worker.clone(),
             patience,
             resume_command: String::new(),
+            boot: None,
             device_locks: self.device_locks.clone().filter(|_| self.device_lock.is_none()),
             stop: Arc::clone(&self.stop),
         };

@@ -103,6 +103,15 @@ pub enum Entry {
         death: Death,
         detail: String,
     },
+    /// A worker is about to get an order. Where the machine itself does not live through it, this is all that is left of it.
+    #[serde(rename = "o")]
+    Asked {
+        case: usize,
+        given: Option<usize>,
+        during: During,
+        /// The candidate of an order that has no other.
+        alone: Option<usize>,
+    },
     #[serde(rename = "w")]
     Walked(Box<Walked>),
     /// Nanoseconds of an order on the device, in compilers, and in all.
@@ -111,6 +120,9 @@ pub enum Entry {
     /// A sweep took up work here (seconds since 1970).
     #[serde(rename = "s")]
     Started(u64),
+    /// The machine that it took up work on has this identity until it is started again.
+    #[serde(rename = "m")]
+    Booted(String),
     /// And laid it down after so many seconds.
     #[serde(rename = "e")]
     Ended(f64),
@@ -239,6 +251,8 @@ pub struct Damage {
 pub struct Journal {
     path: PathBuf,
     file: File,
+    /// Orders are on the disk itself before a worker gets them: a GPU can take the whole machine with it, a CPU device cannot.
+    outlives_machine: bool,
 }
 
 impl Journal {
@@ -258,7 +272,7 @@ impl Journal {
             moved = Some(move_aside(path).map_err(failed)?);
         }
         let file = File::create(path).map_err(failed)?;
-        let mut journal = Journal { path: path.to_path_buf(), file };
+        let mut journal = Journal { path: path.to_path_buf(), file, outlives_machine: header.is_of_gpu() };
         journal.line(header)?;
         Ok((journal, moved))
     }
@@ -319,14 +333,14 @@ impl Journal {
         };
         file.set_len(good_bytes).map_err(failed)?;
         file.seek(std::io::SeekFrom::Start(good_bytes)).map_err(failed)?;
-        Ok((Journal { path: path.to_path_buf(), file }, damage))
+        Ok((Journal { path: path.to_path_buf(), file, outlives_machine: here.is_of_gpu() }, damage))
     }
 
     /// Opens the journal of a sweep that ended here, to say more.
     pub fn reopen(path: &Path) -> Result<Journal, JournalError> {
         let file = File::options().append(true).open(path);
         let file = file.map_err(|source| JournalError::Write { path: path.to_path_buf(), source })?;
-        Ok(Journal { path: path.to_path_buf(), file })
+        Ok(Journal { path: path.to_path_buf(), file, outlives_machine: false })
     }
 
     /// Whether a journal of this very sweep lies at `path`.
@@ -338,7 +352,12 @@ impl Journal {
     }
 
     pub fn append(&mut self, entry: &Entry) -> Result<(), JournalError> {
-        self.line(entry)
+        self.line(entry)?;
+        // Verification is where candidates run for the first time; half a million times, to wait for the disk would tell.
+        if self.outlives_machine && matches!(entry, Entry::Asked { during: During::Verify, .. }) {
+            self.file.sync_data().map_err(|source| JournalError::Write { path: self.path.clone(), source })?;
+        }
+        Ok(())
     }
 
     /// One write a line: a reader, or a resume, sees whole lines and at most one torn.
@@ -375,6 +394,10 @@ pub fn free_aside(path: &Path) -> PathBuf {
 }
 
 impl Header {
+    fn is_of_gpu(&self) -> bool {
+        self.device.kind != "cpu"
+    }
+
     fn check(&self, path: &Path, here: &Header) -> Result<(), JournalError> {
         if self.journal != JOURNAL_SCHEMA {
             return Err(JournalError::Schema { path: path.to_path_buf(), found: self.journal });

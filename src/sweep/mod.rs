@@ -13,6 +13,7 @@ pub mod alike;
 pub mod applicability;
 mod attendant;
 pub mod blame;
+pub mod boot;
 mod chain_file;
 mod chain_plan;
 pub mod chains;

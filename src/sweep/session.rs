@@ -42,6 +42,8 @@ pub struct Options {
     pub patience: Patience,
     /// What a person types to go on from a journal.
     pub resume_command: String,
+    /// Which start of the machine this is ([`super::boot`]); `None` where nobody knows.
+    pub boot: Option<String>,
     /// Where the locks of devices lie; `None` takes none.
     pub device_locks: Option<PathBuf>,
     /// Set from outside (Ctrl-C) to end after the event in flight.
@@ -187,6 +189,16 @@ pub fn run(bundle: &Bundle, options: &Options, watch: &mut dyn Watch) -> Result<
     };
     let since_epoch = started.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     session.record(Entry::Started(since_epoch))?;
+    if let Some(boot) = &options.boot {
+        let n_deaths = session.state.n_deaths;
+        session.record(Entry::Booted(boot.clone()))?;
+        if session.state.n_deaths > n_deaths {
+            session.watch.note(
+                "the machine was restarted in the middle of an order of this sweep: what ran then is run again one by one, and \
+                 a candidate that does so twice is rejected",
+            );
+        }
+    }
     session.watch.began(&header, &session.state);
     let ending = session.run()?;
     let wall = began.elapsed();
@@ -298,10 +310,18 @@ fn open_journal(
         }
         if path.exists() {
             let mut n_entries = 0usize;
-            let (journal, damage) = Journal::resume(path, header, |entry| {
+            let resumed = Journal::resume(path, header, |entry| {
                 state.apply(entry);
                 n_entries += 1;
-            })?;
+            });
+            let (journal, damage) = match resumed {
+                // Its sweep ended before the first line was written: nothing is lost.
+                Err(JournalError::Empty { .. }) => {
+                    watch.note(&format!("nothing to resume: {} is empty; starting anew", path.display()));
+                    return Ok(Journal::create(path, header, true)?.0);
+                }
+                resumed => resumed?,
+            };
             if let Some(Damage { line, n_lost, source, original }) = damage {
                 watch.note(&format!(
                     "{}:{line}: not a line of a journal: {source}; {n_lost} lines from there on are left out and run again \
@@ -473,6 +493,7 @@ impl Session<'_> {
         let mut n_results = 0;
         let mut is_first = is_new_case;
         let mut stopping: Option<Instant> = None;
+        self.record(Entry::Asked { case, given: lost.given, during, alone: alone(&order) })?;
         if !worker.send(&order) {
             let how = match worker.hear(Duration::ZERO) {
                 Heard::Gone(how) => how,
@@ -620,6 +641,18 @@ impl Session<'_> {
             // The worker speaks every few seconds.
             Order::Chain { .. } | Order::Verify { .. } | Order::Triage { .. } | Order::Quit => 0.0,
         }
+    }
+}
+
+/// The candidate of an order that has no other.
+fn alone(order: &Order) -> Option<usize> {
+    match order {
+        Order::Verify { candidates, .. } | Order::Time { candidates, .. } => match candidates.as_slice() {
+            [one] => Some(*one),
+            _ => None,
+        },
+        Order::Replay { candidate, .. } | Order::Triage { candidate, .. } => Some(*candidate),
+        Order::Chain { .. } | Order::Quit => None,
     }
 }
 

@@ -94,6 +94,19 @@ pub struct State {
     n_singles: usize,
     /// First case that is not finished with.
     case: usize,
+    /// The order that a worker has, as far as the journal knows.
+    open_order: Option<OpenOrder>,
+    /// What the machine called itself when the sweep last took up work.
+    boot: Option<String>,
+}
+
+/// An order without an end.
+#[derive(Debug, Clone, Copy)]
+struct OpenOrder {
+    case: usize,
+    given: Option<usize>,
+    during: During,
+    alone: Option<usize>,
 }
 
 impl State {
@@ -137,6 +150,8 @@ impl State {
             wrong_canaries: 0,
             n_singles: 0,
             case: 0,
+            open_order: None,
+            boot: None,
             manifest,
         }
     }
@@ -374,23 +389,17 @@ impl State {
                 self.alive();
             }
             Entry::Died { case, candidate, given, during, death, detail } => {
-                self.n_deaths += 1;
-                let given = given.filter(|given| *given < self.members.len());
-                if let Some(given) = given.filter(|_| *during == During::Replay) {
-                    self.draw_if_due(given);
-                }
-                match (during, candidate) {
-                    (During::Start, _) => self.deaths.without_hello(detail),
-                    (During::Chain, _) => {
-                        self.deaths.with_suspect(detail);
-                        self.chains.died(*case, *death, detail);
-                    }
-                    (_, Some(candidate)) if self.is_known(*case, *candidate) => {
-                        self.deaths.with_suspect(detail);
-                        self.died(*case, *candidate, *during, *death, detail);
-                    }
-                    (_, None) => self.died_idle(*case, given, *during, *death, detail),
-                    _ => {}
+                self.open_order = None;
+                self.lost(*case, *candidate, *given, *during, *death, detail);
+            }
+            Entry::Asked { case, given, during, alone } => {
+                self.open_order = Some(OpenOrder { case: *case, given: *given, during: *during, alone: *alone });
+            }
+            Entry::Booted(boot) => {
+                let is_restarted = self.boot.replace(boot.clone()).is_some_and(|before| before != *boot);
+                if let Some(order) = self.open_order.take().filter(|_| is_restarted) {
+                    let OpenOrder { case, given, during, alone } = order;
+                    self.lost(case, alone, given, during, Death::Crash, "the machine was restarted");
                 }
             }
             Entry::Walked(walked) => {
@@ -399,17 +408,51 @@ impl State {
                 }
             }
             Entry::Spent(device_ns, compile_ns, wall_ns) => {
+                self.open_order = None;
                 self.spent.device_ns += device_ns;
                 self.spent.compile_ns += compile_ns;
                 self.spent.wall_ns += wall_ns;
             }
-            Entry::Ended(seconds) => self.spent.sessions_s += seconds,
+            Entry::Ended(seconds) => {
+                self.open_order = None;
+                self.spent.sessions_s += seconds;
+            }
             // A person started the sweep again: earlier deaths say nothing about this machine any more.
             Entry::Started(_) => {
                 self.alive();
                 self.wrong_canaries = 0;
             }
             Entry::Replayed(_) => {}
+        }
+    }
+
+    /// A worker was lost, or the machine with it.
+    fn lost(
+        &mut self,
+        case: usize,
+        candidate: Option<usize>,
+        given: Option<usize>,
+        during: During,
+        death: Death,
+        detail: &str,
+    ) {
+        self.n_deaths += 1;
+        let given = given.filter(|given| *given < self.members.len());
+        if let Some(given) = given.filter(|_| during == During::Replay) {
+            self.draw_if_due(given);
+        }
+        match (during, candidate) {
+            (During::Start, _) => self.deaths.without_hello(detail),
+            (During::Chain, _) => {
+                self.deaths.with_suspect(detail);
+                self.chains.died(case, death, detail);
+            }
+            (_, Some(candidate)) if self.is_known(case, candidate) => {
+                self.deaths.with_suspect(detail);
+                self.died(case, candidate, during, death, detail);
+            }
+            (_, None) => self.died_idle(case, given, during, death, detail),
+            _ => {}
         }
     }
 

@@ -81,6 +81,7 @@ impl Lab {
                 factor: 0.0,
             },
             resume_command: "tilesmith sweep --resume".to_owned(),
+            boot: None,
             device_locks: None,
             stop: Arc::new(AtomicBool::new(false)),
         }

@@ -97,6 +97,7 @@ impl Run<'_> {
         if options.full {
             let mut longer = driver(lavapipe);
             longer.push(("PROPTEST_CASES", "4096".into()));
+            longer.push(("TILESMITH_CHAOS", "100,20".into()));
             self.cargo("tests on lavapipe, longer", &["test", "--workspace"], &longer);
         }
         let name = "device tests on SwiftShader";
