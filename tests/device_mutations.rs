@@ -12,7 +12,7 @@ use tilesmith::specimens::{self, Planned, Specimen, Trial};
 use tilesmith::sweep::applicability::misfit;
 use tilesmith::sweep::supervisor::WorkerProgram;
 use tilesmith::verify::{Kind, Verdict, Weakening};
-use tilesmith::worker::protocol::{Event, Order};
+use tilesmith::worker::protocol::{Event, Left, Order};
 use tilesmith::worker::serve::Engine;
 use tilesmith::worker::session::Session;
 
@@ -155,6 +155,22 @@ fn a_candidate_behind_an_activation_reads_what_that_wrote() {
     for (fed, starved) in found.iter().zip(&starved).filter(|(fed, _)| admitted(fed)) {
         assert!(!admitted(starved), "{fed:?}, {starved:?}");
     }
+}
+
+/// The specimen rounds once more in every second execution, within the bound, whatever verification makes of it.
+#[test]
+fn a_timed_batch_that_leaves_another_right_output_is_seen() {
+    let bench = Bench::new();
+    let (planned, _) = bench.plan("order_of_arrival");
+    let mut session = Session::open_weakened(&planned.bundle.dir, None, Weakening::None).unwrap();
+    let mut left = Vec::new();
+    for block in 0..32 {
+        let order = Order::Time { case: 0, block, candidates: vec![0], sample_ns: 100_000, batch: 3 };
+        let blocks =
+            ask(&mut session, &order).into_iter().filter_map(|e| if let Event::Block(b) = e { Some(b) } else { None });
+        left.extend(blocks.flat_map(|block| block.samples).map(|sample| sample.left));
+    }
+    assert!(left.contains(&Left::Other) && !left.contains(&Left::Wrong), "{left:?}");
 }
 
 #[test]

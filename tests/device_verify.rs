@@ -11,7 +11,7 @@ use tilesmith::sweep::applicability::misfit;
 use tilesmith::sweep::plan;
 use tilesmith::verify::{Kind, Status, Verdict};
 use tilesmith::worker::bundle::{Bundle, Manifest};
-use tilesmith::worker::protocol::{Event, Order, Verified};
+use tilesmith::worker::protocol::{Event, Left, Order, Verified};
 use tilesmith::worker::serve::{Engine, Outlet};
 use tilesmith::worker::session::Session;
 
@@ -243,5 +243,5 @@ fn a_fresh_worker_names_whom_it_warms_up_before_a_block_and_times_all_at_the_len
     assert_eq!(begun[n_idle..], expected, "warmed up, then the canary with nobody in flight, then timed");
 
     let block = events.iter().find_map(|e| if let Event::Block(block) = e { Some(block) } else { None }).unwrap();
-    assert!(block.samples.iter().all(|s| s.batch == 7 && s.output_ok), "{block:?}");
+    assert!(block.samples.iter().all(|s| s.batch == 7 && s.left == Left::Same), "{block:?}");
 }

@@ -147,6 +147,30 @@ fn the_fastest_liar_does_not_win() {
 }
 
 #[test]
+fn a_timed_output_that_is_right_and_another_is_unstable() {
+    let lab = Lab::new();
+    let (_, rows) = lab.run(&script(r#"{"candidate": 7, "on": "time", "do": "waver"}"#));
+    let verdict = &row(&rows, "8-8-4x4", 7).verdict;
+    assert_eq!((verdict.status, verdict.kind), (Status::Unstable, Some(Kind::Order)));
+    assert!(verdict.detail.contains("left another output"), "{}", verdict.detail);
+}
+
+/// As replays tell it of a finalist's times.
+#[test]
+fn a_time_that_cannot_be_believed_costs_a_finalist_one_case_and_no_more() {
+    let lab = Lab::new();
+    let rules = r#"{"candidate": 5, "time_ns": 5000}, {"candidate": 5, "case": 1, "on": "replay", "do": "rush"}"#;
+    let (outcome, rows) = lab.run(&script(rules));
+    let verdict = |case: &str| row(&rows, case, 5).verdict.clone();
+    assert_eq!(verdict("8-16-4x4").name(), "untested(implausible-time)");
+    assert!(verdict("8-8-4x4").is_admitted() && row(&rows, "8-8-4x4", 5).replays > 0);
+    let winners = Summary::of(&outcome, None).winners;
+    let fastest = |w: &Winner| w.variant == "k_f32_t2" && w.local == [64, 1, 1];
+    let won: Vec<&str> = winners.iter().filter(|w| fastest(w)).map(|w| w.case.as_str()).collect();
+    assert_eq!(won, ["8-8-4x4"]);
+}
+
+#[test]
 fn a_slow_candidate_that_is_wrong_too_shows_in_its_verdict_not_in_the_winner() {
     let lab = Lab::new();
     let rules = r#"{"candidate": 4, "time_ns": 90000, "on": "verify", "do": "reject"}"#;
@@ -395,7 +419,7 @@ fn a_journal_without_its_first_line_is_begun_anew() {
     let (outcome, expected) = lab.run(&script(""));
     let journal = outcome.journal.clone();
     drop(outcome);
-    for text in ["", "{\"journal\":2,\"swe"] {
+    for text in ["", "{\"journal\":3,\"swe"] {
         std::fs::write(&journal, text).unwrap();
         let options = Options { resume: true, ..lab.options(&script("")) };
         let (outcome, log) = lab.run_with(&options, Log::default());

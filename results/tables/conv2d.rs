@@ -254,7 +254,7 @@ fn dispatch(row: &'static Row, device: &Device, case: &Case, is_measured: bool) 
 
 /// Whether the kernel computes such a case: `groups == 1`.
 #[rustfmt::skip]
-#[allow(clippy::all, unused_parens, unused_variables)]
+#[allow(clippy::all, unused_comparisons, unused_parens, unused_variables)]
 pub fn accepts(case: &Case) -> bool {
     (case.groups == (1_i64))
 }

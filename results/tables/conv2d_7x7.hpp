@@ -512,7 +512,7 @@ inline const Pack* usable_pack(const Device& device, const Given& given, const C
 
 // Whether the kernel computes such a case: kernel_h == 7 and kernel_w == 7 and groups == 1.
 constexpr bool accepts([[maybe_unused]] const Case& c) {
-  return (((c.kernel_h == std::int64_t{7}) && (c.kernel_w == std::int64_t{7})) && (c.groups == std::int64_t{1}));
+  return ((c.kernel_h == std::int64_t{7}) && (c.kernel_w == std::int64_t{7}) && (c.groups == std::int64_t{1}));
 }
 
 // How weights are packed on this device for these channels. Sizes do not matter here.

@@ -253,9 +253,9 @@ fn dispatch(row: &'static Row, device: &Device, case: &Case, is_measured: bool) 
 
 /// Whether the kernel computes such a case: `kernel_h == 7 and kernel_w == 7 and groups == 1`.
 #[rustfmt::skip]
-#[allow(clippy::all, unused_parens, unused_variables)]
+#[allow(clippy::all, unused_comparisons, unused_parens, unused_variables)]
 pub fn accepts(case: &Case) -> bool {
-    (((case.kernel_h == (7_i64)) && (case.kernel_w == (7_i64))) && (case.groups == (1_i64)))
+    ((case.kernel_h == (7_i64)) && (case.kernel_w == (7_i64)) && (case.groups == (1_i64)))
 }
 
 #[rustfmt::skip]

@@ -255,9 +255,9 @@ fn dispatch(row: &'static Row, device: &Device, case: &Case, is_measured: bool) 
 
 /// Whether the kernel computes such a case: `kernel_h == 1 and kernel_w == 1 and groups == 1`.
 #[rustfmt::skip]
-#[allow(clippy::all, unused_parens, unused_variables)]
+#[allow(clippy::all, unused_comparisons, unused_parens, unused_variables)]
 pub fn accepts(case: &Case) -> bool {
-    (((case.kernel_h == (1_i64)) && (case.kernel_w == (1_i64))) && (case.groups == (1_i64)))
+    ((case.kernel_h == (1_i64)) && (case.kernel_w == (1_i64)) && (case.groups == (1_i64)))
 }
 
 #[rustfmt::skip]

@@ -512,9 +512,9 @@ inline const Pack* usable_pack(const Device& device, const Given& given, const C
 
 }  // namespace detail
 
-// Whether the kernel computes such a case: kernel_h == 1 and kernel_w == 1 and groups == 1 and stride_1_pad_0 == 1.
+// Whether the kernel computes such a case: kernel_h == 1 and kernel_w == 1 and groups == 1 and stride == 1 and padding == 0.
 constexpr bool accepts([[maybe_unused]] const Case& c) {
-  return ((((c.kernel_h == std::int64_t{1}) && (c.kernel_w == std::int64_t{1})) && (c.groups == std::int64_t{1})) && (c.stride_1_pad_0 == std::int64_t{1}));
+  return ((c.kernel_h == std::int64_t{1}) && (c.kernel_w == std::int64_t{1}) && (c.groups == std::int64_t{1}) && (c.stride == std::int64_t{1}) && (c.padding == std::int64_t{0}));
 }
 
 // How weights are packed on this device for these channels. Sizes do not matter here.

@@ -251,11 +251,11 @@ fn dispatch(row: &'static Row, device: &Device, case: &Case, is_measured: bool) 
     Some(Pick { row, local, groups, is_measured })
 }
 
-/// Whether the kernel computes such a case: `kernel_h == 1 and kernel_w == 1 and groups == 1 and stride_1_pad_0 == 1`.
+/// Whether the kernel computes such a case: `kernel_h == 1 and kernel_w == 1 and groups == 1 and stride == 1 and padding == 0`.
 #[rustfmt::skip]
-#[allow(clippy::all, unused_parens, unused_variables)]
+#[allow(clippy::all, unused_comparisons, unused_parens, unused_variables)]
 pub fn accepts(case: &Case) -> bool {
-    ((((case.kernel_h == (1_i64)) && (case.kernel_w == (1_i64))) && (case.groups == (1_i64))) && (case.stride_1_pad_0 == (1_i64)))
+    ((case.kernel_h == (1_i64)) && (case.kernel_w == (1_i64)) && (case.groups == (1_i64)) && (case.stride == (1_i64)) && (case.padding == (0_i64)))
 }
 
 #[rustfmt::skip]

@@ -244,7 +244,7 @@ fn dispatch(row: &'static Row, device: &Device, case: &Case, is_measured: bool) 
 
 /// Whether the kernel computes such a case: `activation == 3`.
 #[rustfmt::skip]
-#[allow(clippy::all, unused_parens, unused_variables)]
+#[allow(clippy::all, unused_comparisons, unused_parens, unused_variables)]
 pub fn accepts(case: &Case) -> bool {
     (case.activation == (3_i64))
 }

@@ -191,6 +191,13 @@ pub enum Resource<'a> {
     SampledImage(&'a Image),
 }
 
+impl<'a> Resource<'a> {
+    /// A buffer from its first byte to its last.
+    pub fn whole(buffer: &'a Buffer) -> Self {
+        Resource::StorageBuffer { buffer, offset_bytes: 0, range_bytes: buffer.size_bytes() }
+    }
+}
+
 /// A pool with the sets allocated from it; they live and go together.
 pub struct DescriptorSets {
     pool: vk::DescriptorPool,

@@ -76,15 +76,24 @@ impl fmt::Debug for Condition {
     }
 }
 
+/// Longest expression in bytes: parsing and reading it goes as deep as it is nested.
+const MAX_BYTES: usize = 4096;
+
+/// The expression that `text` is; `help` says what may stand in it.
+pub(super) fn parsed<'t>(text: &'t str, help: &str) -> Result<ast::Expr<'t>, ExpressionError> {
+    let error = |message: String| ExpressionError { message, help: Some(help.to_owned()), bytes: 0..text.len() };
+    if text.len() > MAX_BYTES {
+        return Err(error(format!("an expression of {} bytes; {MAX_BYTES} are allowed", text.len())));
+    }
+    parse_expr(text)
+        .map_err(|e| error(format!("`{text}` is not an expression: {}", e.detail().unwrap_or("syntax error"))))
+}
+
 impl Condition {
     pub fn compile(text: &str, scope: Scope) -> Result<Condition, ExpressionError> {
+        let parsed =
+            parsed(text, "expressions are minijinja's: == != < <= > >= and or not in [..], strings in quotes")?;
         let whole = 0..text.len();
-        let wrong = |error: minijinja::Error| ExpressionError {
-            message: format!("`{text}` is not an expression: {}", error.detail().unwrap_or("syntax error")),
-            help: Some("expressions are minijinja's: == != < <= > >= and or not in [..], strings in quotes".into()),
-            bytes: whole.clone(),
-        };
-        let parsed = parse_expr(text).map_err(wrong)?;
         let mut variables = Vec::new();
         let mut bare_records = Vec::new();
         let mut problem = None;

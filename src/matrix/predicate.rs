@@ -6,18 +6,19 @@
 use std::fmt;
 use std::str::FromStr;
 
-use minijinja::machinery::{ast, parse_expr};
+use minijinja::machinery::ast;
 use minijinja::value::ValueKind;
 use serde::{Deserialize, Serialize};
 
-use super::expression::{ExpressionError, Scope, Seen, check_name, walk};
+use super::expression::{ExpressionError, Scope, Seen, check_name, parsed, walk};
 
 /// What may stand in it, for a person.
 const ALLOWED: &str = "allowed: integers and features, + - * // % (the last two by a positive constant), == != < <= > >=, in [..], and or not";
 
+/// What is true or false of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Test {
-    Compare(Number, Comparison, Number),
+    Compare(Number, Relation, Number),
     /// All of them; without any, true.
     All(Vec<Test>),
     /// One of them; without any, false.
@@ -25,8 +26,9 @@ pub enum Test {
     Not(Box<Test>),
 }
 
+/// How the left number has to lie to the right one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparison {
+pub enum Relation {
     Equal,
     Unequal,
     Below,
@@ -35,6 +37,7 @@ pub enum Comparison {
     AtLeast,
 }
 
+/// An integer of 64 bits that follows from a case's features.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Number {
     Constant(i64),
@@ -59,12 +62,7 @@ pub struct Predicate {
 impl Predicate {
     /// `features` are the names that it may use.
     pub fn compile(text: &str, features: &[&str]) -> Result<Self, ExpressionError> {
-        let whole = 0..text.len();
-        let parsed = parse_expr(text).map_err(|error| ExpressionError {
-            message: format!("`{text}` is not an expression: {}", error.detail().unwrap_or("syntax error")),
-            help: Some(ALLOWED.into()),
-            bytes: whole.clone(),
-        })?;
+        let parsed = parsed(text, ALLOWED)?;
         let mut problem = None;
         walk(&parsed, &mut |seen| {
             if let Seen::Variable { name, span, .. } = seen
@@ -76,8 +74,17 @@ impl Predicate {
         });
         match problem {
             Some(problem) => Err(problem),
-            None => text.parse(),
+            None => Self::of(text, &parsed),
         }
+    }
+
+    fn of(text: &str, parsed: &ast::Expr) -> Result<Self, ExpressionError> {
+        let test = test(parsed).map_err(|what| ExpressionError {
+            message: format!("`{text}` is no condition over integers: {what}"),
+            help: Some(ALLOWED.into()),
+            bytes: 0..text.len(),
+        })?;
+        Ok(Self { text: text.to_owned(), test })
     }
 
     /// As it was written.
@@ -87,6 +94,34 @@ impl Predicate {
 
     pub fn test(&self) -> &Test {
         &self.test
+    }
+
+    /// Names of the features that it asks for, each as often as it does.
+    pub fn features(&self) -> Vec<&str> {
+        fn of_number<'n>(number: &'n Number, names: &mut Vec<&'n str>) {
+            match number {
+                Number::Constant(_) => {}
+                Number::Feature(name) => names.push(name),
+                Number::Sum(a, b) | Number::Difference(a, b) | Number::Product(a, b) => {
+                    of_number(a, names);
+                    of_number(b, names);
+                }
+                Number::Quotient(a, _) | Number::Remainder(a, _) => of_number(a, names),
+            }
+        }
+        fn of_test<'t>(test: &'t Test, names: &mut Vec<&'t str>) {
+            match test {
+                Test::Compare(left, _, right) => {
+                    of_number(left, names);
+                    of_number(right, names);
+                }
+                Test::All(tests) | Test::Any(tests) => tests.iter().for_each(|t| of_test(t, names)),
+                Test::Not(test) => of_test(test, names),
+            }
+        }
+        let mut names = Vec::new();
+        of_test(&self.test, &mut names);
+        names
     }
 
     /// For the case whose features `feature` looks up.
@@ -100,11 +135,7 @@ impl FromStr for Predicate {
 
     /// Whatever it names.
     fn from_str(text: &str) -> Result<Self, ExpressionError> {
-        let error = |message: String| ExpressionError { message, help: Some(ALLOWED.into()), bytes: 0..text.len() };
-        let parsed = parse_expr(text)
-            .map_err(|e| error(format!("`{text}` is not an expression: {}", e.detail().unwrap_or("syntax error"))))?;
-        let test = test(&parsed).map_err(|what| error(format!("`{text}` is no condition over integers: {what}")))?;
-        Ok(Self { text: text.to_owned(), test })
+        Self::of(text, &parsed(text, ALLOWED)?)
     }
 }
 
@@ -131,15 +162,15 @@ impl fmt::Display for Predicate {
 impl Test {
     fn holds(&self, feature: &impl Fn(&str) -> i64) -> bool {
         match self {
-            Test::Compare(left, comparison, right) => {
+            Test::Compare(left, relation, right) => {
                 let (left, right) = (left.value(feature), right.value(feature));
-                match comparison {
-                    Comparison::Equal => left == right,
-                    Comparison::Unequal => left != right,
-                    Comparison::Below => left < right,
-                    Comparison::AtMost => left <= right,
-                    Comparison::Above => left > right,
-                    Comparison::AtLeast => left >= right,
+                match relation {
+                    Relation::Equal => left == right,
+                    Relation::Unequal => left != right,
+                    Relation::Below => left < right,
+                    Relation::AtMost => left <= right,
+                    Relation::Above => left > right,
+                    Relation::AtLeast => left >= right,
                 }
             }
             Test::All(tests) => tests.iter().all(|t| t.holds(feature)),
@@ -172,14 +203,23 @@ fn test(expr: &ast::Expr) -> Result<Test, String> {
         }
         Expr::UnaryOp(op) if matches!(op.op, ast::UnaryOpKind::Not) => Ok(Test::Not(Box::new(test(&op.expr)?))),
         Expr::BinOp(op) => match op.op {
-            BinOpKind::ScAnd => Ok(Test::All(vec![test(&op.left)?, test(&op.right)?])),
-            BinOpKind::ScOr => Ok(Test::Any(vec![test(&op.left)?, test(&op.right)?])),
-            BinOpKind::Eq => compare(&op.left, Comparison::Equal, &op.right),
-            BinOpKind::Ne => compare(&op.left, Comparison::Unequal, &op.right),
-            BinOpKind::Lt => compare(&op.left, Comparison::Below, &op.right),
-            BinOpKind::Lte => compare(&op.left, Comparison::AtMost, &op.right),
-            BinOpKind::Gt => compare(&op.left, Comparison::Above, &op.right),
-            BinOpKind::Gte => compare(&op.left, Comparison::AtLeast, &op.right),
+            // A chain of equal operators is one list: compilers bound how deep parentheses go.
+            BinOpKind::ScAnd => {
+                let (mut tests, right) = (into_all(test(&op.left)?), test(&op.right)?);
+                tests.extend(into_all(right));
+                Ok(Test::All(tests))
+            }
+            BinOpKind::ScOr => {
+                let (mut tests, right) = (into_any(test(&op.left)?), test(&op.right)?);
+                tests.extend(into_any(right));
+                Ok(Test::Any(tests))
+            }
+            BinOpKind::Eq => compare(&op.left, Relation::Equal, &op.right),
+            BinOpKind::Ne => compare(&op.left, Relation::Unequal, &op.right),
+            BinOpKind::Lt => compare(&op.left, Relation::Below, &op.right),
+            BinOpKind::Lte => compare(&op.left, Relation::AtMost, &op.right),
+            BinOpKind::Gt => compare(&op.left, Relation::Above, &op.right),
+            BinOpKind::Gte => compare(&op.left, Relation::AtLeast, &op.right),
             BinOpKind::In => one_of(&op.left, &op.right),
             _ => Err("a number stands where true or false is wanted".to_owned()),
         },
@@ -189,12 +229,12 @@ fn test(expr: &ast::Expr) -> Result<Test, String> {
             for op in &chain.ops {
                 let right = &op.expr;
                 tests.push(match op.op {
-                    CompareOpKind::Eq => compare(left, Comparison::Equal, right),
-                    CompareOpKind::Ne => compare(left, Comparison::Unequal, right),
-                    CompareOpKind::Lt => compare(left, Comparison::Below, right),
-                    CompareOpKind::Lte => compare(left, Comparison::AtMost, right),
-                    CompareOpKind::Gt => compare(left, Comparison::Above, right),
-                    CompareOpKind::Gte => compare(left, Comparison::AtLeast, right),
+                    CompareOpKind::Eq => compare(left, Relation::Equal, right),
+                    CompareOpKind::Ne => compare(left, Relation::Unequal, right),
+                    CompareOpKind::Lt => compare(left, Relation::Below, right),
+                    CompareOpKind::Lte => compare(left, Relation::AtMost, right),
+                    CompareOpKind::Gt => compare(left, Relation::Above, right),
+                    CompareOpKind::Gte => compare(left, Relation::AtLeast, right),
                     CompareOpKind::In => one_of(left, right),
                     CompareOpKind::NotIn => one_of(left, right).map(|t| Test::Not(Box::new(t))),
                 }?);
@@ -206,13 +246,29 @@ fn test(expr: &ast::Expr) -> Result<Test, String> {
     }
 }
 
-fn compare(left: &ast::Expr, comparison: Comparison, right: &ast::Expr) -> Result<Test, String> {
-    Ok(Test::Compare(number(left)?, comparison, number(right)?))
+/// Tests that all hold where `test` does. `true` stays one of its own, so that it is seen where it was written.
+fn into_all(test: Test) -> Vec<Test> {
+    match test {
+        Test::All(tests) if !tests.is_empty() => tests,
+        other => vec![other],
+    }
+}
+
+/// Tests one of which holds where `test` does.
+fn into_any(test: Test) -> Vec<Test> {
+    match test {
+        Test::Any(tests) if !tests.is_empty() => tests,
+        other => vec![other],
+    }
+}
+
+fn compare(left: &ast::Expr, relation: Relation, right: &ast::Expr) -> Result<Test, String> {
+    Ok(Test::Compare(number(left)?, relation, number(right)?))
 }
 
 fn one_of(left: &ast::Expr, list: &ast::Expr) -> Result<Test, String> {
     let left = number(left)?;
-    let equal = |right| Test::Compare(left.clone(), Comparison::Equal, right);
+    let equal = |right| Test::Compare(left.clone(), Relation::Equal, right);
     let items = match list {
         ast::Expr::List(list) => list.items.iter().map(number).collect::<Result<Vec<_>, _>>()?,
         ast::Expr::Tuple(tuple) => tuple.items.iter().map(number).collect::<Result<Vec<_>, _>>()?,
@@ -322,6 +378,19 @@ mod tests {
         ] {
             assert!(message(text).contains(want), "want {want} in {}", message(text));
         }
+    }
+
+    #[test]
+    fn a_chain_is_one_list_and_has_an_end() {
+        let chain = |n: usize| vec!["c_in>1"; n].join(" and ");
+        let Test::All(tests) = chain(300).parse::<Predicate>().unwrap().test else { panic!("no list") };
+        assert_eq!(tests.len(), 300);
+        let mixed: Predicate = "c_in == 1 or (c_in == 2 or c_in == 3) and kernel_h == 1".parse().unwrap();
+        let holds = |c_in, kernel_h| mixed.holds(|name| if name == "c_in" { c_in } else { kernel_h });
+        assert!(holds(1, 9) && holds(2, 1) && holds(3, 1) && !holds(3, 2));
+        assert_eq!(mixed.features(), ["c_in", "c_in", "c_in", "kernel_h"]);
+        let long = chain(20_000).parse::<Predicate>().unwrap_err().to_string();
+        assert!(long.contains("4096 are allowed"), "{long}");
     }
 
     #[test]

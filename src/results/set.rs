@@ -192,7 +192,7 @@ fn merged(sweeps: Vec<Vec<Row>>) -> (Vec<Row>, Yardsticks) {
     for (at, row) in rows.iter().enumerate() {
         let Some(old) = place.insert((&row.case, &row.kernel, &row.variant, row.local), at) else { continue };
         // A fault stays, and "not reached" in a later sweep takes nothing back.
-        let old_stays = faulty(&rows[old]) && !faulty(row) || row.verdict.status == Status::Untested;
+        let old_stays = faulty(&rows[old]) && !faulty(row) || row.verdict.says_nothing();
         if old_stays {
             place.insert((&row.case, &row.kernel, &row.variant, row.local), old);
         }
@@ -225,7 +225,10 @@ mod tests {
         assert_eq!(merge(&[&fault, &good]), std::slice::from_ref(&fault));
         assert_eq!(merge(&[&good, &fault]), std::slice::from_ref(&fault));
         assert_eq!(merge(&[&good, &unknown]), std::slice::from_ref(&good));
-        assert_eq!(merge(&[&row("c", "v"), &good]), [good]);
+        assert_eq!(merge(&[&row("c", "v"), &good]), std::slice::from_ref(&good));
+        let hasty = Row { verdict: Verdict::new(Status::Untested, Kind::ImplausibleTime, "seen"), ..row("c", "v") };
+        assert_eq!(merge(&[&good, &hasty]), std::slice::from_ref(&hasty));
+        assert_eq!(merge(&[&hasty, &good]), [good]);
     }
 
     #[test]

@@ -14,10 +14,10 @@ use super::record::Walked;
 use crate::gpu::Capabilities;
 use crate::hint;
 use crate::verify::{Kind, Verdict};
-use crate::worker::protocol::{Block, Chained, Replayed, Sample, Verified};
+use crate::worker::protocol::{Block, Chained, Left, Replayed, Sample, Verified};
 
 /// Raised whenever a line changes its meaning.
-pub const JOURNAL_SCHEMA: u32 = 2;
+pub const JOURNAL_SCHEMA: u32 = 3;
 
 /// First line of a journal: what it belongs to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,8 +65,8 @@ pub enum During {
     Chain,
 }
 
-/// What a sample came to: candidate, nanoseconds, batch, output right, doubt.
-type SampleLine = (usize, f64, u32, bool, Option<String>);
+/// What a sample came to: candidate, nanoseconds, batch, what it left, doubt.
+type SampleLine = (usize, f64, u32, Left, Option<String>);
 
 /// One line after the header.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -154,7 +154,7 @@ impl Entry {
     }
 
     pub fn of_block(b: &Block) -> Entry {
-        let samples = b.samples.iter().map(|s| (s.candidate, short(s.time_ns), s.batch, s.output_ok, s.doubt.clone()));
+        let samples = b.samples.iter().map(|s| (s.candidate, short(s.time_ns), s.batch, s.left, s.doubt.clone()));
         let canary = |ns: [f64; 2]| ns.map(short);
         Entry::Block(
             b.case,
@@ -188,11 +188,11 @@ impl Entry {
 
     pub fn block(&self) -> Option<Block> {
         let Entry::Block(case, block, before, after, canary_ok, samples) = self else { return None };
-        let sample = |(candidate, time_ns, batch, output_ok, doubt): &SampleLine| Sample {
+        let sample = |(candidate, time_ns, batch, left, doubt): &SampleLine| Sample {
             candidate: *candidate,
             time_ns: *time_ns,
             batch: *batch,
-            output_ok: *output_ok,
+            left: *left,
             doubt: doubt.clone(),
         };
         Some(Block {

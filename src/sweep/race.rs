@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::schedule::{self, Draw, Standing, StopReason};
 use crate::stats::{self, Comparison, Level};
 use crate::worker::bundle::Rules;
-use crate::worker::protocol::{Block, MAX_BATCH};
+use crate::worker::protocol::{Block, Left, MAX_BATCH};
 
 /// The level of every interval that a row carries or a stop rule reads.
 pub const LEVEL: Level = Level::P99;
@@ -111,7 +111,8 @@ impl Race {
 
     /// Takes a block in and moves on; gives back the candidates whose output was wrong.
     pub fn block(&mut self, block: &Block, rules: &Rules) -> Vec<u32> {
-        let liars: Vec<u32> = block.samples.iter().filter(|s| !s.output_ok).map(|s| s.candidate as u32).collect();
+        let liars: Vec<u32> =
+            block.samples.iter().filter(|s| s.left != Left::Same).map(|s| s.candidate as u32).collect();
         if self.alone.take().is_some() {
             // It survived by itself: its block is run again.
             self.live.retain(|c| !liars.contains(c));
@@ -128,7 +129,7 @@ impl Race {
         self.redos = 0;
         let canary = |k: usize| (block.canary_before_ns[k] * block.canary_after_ns[k]).sqrt() as f32;
         let sane = |time_ns: f64| time_ns.is_finite() && time_ns > 0.0;
-        let samples = block.samples.iter().filter(|s| s.output_ok && sane(s.time_ns));
+        let samples = block.samples.iter().filter(|s| s.left == Left::Same && sane(s.time_ns));
         let kept = KeptBlock {
             is_disturbed,
             canary_ns: [canary(0), canary(1)],
@@ -413,7 +414,7 @@ mod tests {
 
     fn block_of(members: &[u32], time: &impl Fn(u32) -> f64) -> Block {
         let sample =
-            |&c: &u32| Sample { candidate: c as usize, time_ns: time(c), batch: 10, output_ok: true, doubt: None };
+            |&c: &u32| Sample { candidate: c as usize, time_ns: time(c), batch: 10, left: Left::Same, doubt: None };
         Block {
             case: 0,
             block: 0,
@@ -486,7 +487,7 @@ mod tests {
         let mut race = start(6);
         let members = race.next_block().unwrap().to_vec();
         let mut block = block_of(&members, &time);
-        block.samples.iter_mut().filter(|s| s.candidate == 3).for_each(|s| s.output_ok = false);
+        block.samples.iter_mut().filter(|s| s.candidate == 3).for_each(|s| s.left = Left::Wrong);
         assert_eq!(race.block(&block, &rules()), [3]);
         run(&mut race, time);
         assert_eq!(race.winner, Some(0));

@@ -16,6 +16,7 @@ use crate::matrix::local_name;
 use crate::results::row::ELSEWHERE;
 use crate::verify::{Kind, Status, Verdict};
 use crate::worker::bundle::Manifest;
+use crate::worker::protocol::Left;
 
 /// Candidates in one verify order: few enough that a stop or a death costs little.
 const VERIFY_CHUNK: usize = 64;
@@ -380,8 +381,11 @@ impl State {
                 self.draw_if_due(self.given_of(event.candidate));
                 self.records.replayed(event);
                 self.alive();
-                if !event.verdict.is_admitted() {
-                    self.fail_finalist(event.case, event.candidate, &event.verdict);
+                match event.verdict.status {
+                    Status::Admitted => {}
+                    // A time that cannot be believed says nothing of another case.
+                    Status::Untested => self.condemn(event.case, event.candidate, &event.verdict),
+                    _ => self.fail_finalist(event.case, event.candidate, &event.verdict),
                 }
             }
             Entry::Chained(chained) => {
@@ -477,13 +481,21 @@ impl State {
         let rules = self.manifest.rules.clone();
         let liars = self.race_mut(case, given).block(block, &rules);
         for liar in liars {
-            let batch = block.samples.iter().find(|s| s.candidate == liar as usize).map_or(0, |s| s.batch);
+            let Some(sample) = block.samples.iter().find(|s| s.candidate == liar as usize) else { continue };
+            let (batch, block) = (sample.batch, block.block);
             // Verification of the same dispatch passed before: what changed is only when it ran.
-            let detail = format!(
-                "admitted by verification, then a timed batch of {batch} left an output of another hash (block {})",
-                block.block
-            );
-            self.condemn(case, liar as usize, &Verdict::new(Status::Rejected, Kind::Race, detail));
+            let verdict = if sample.left == Left::Other {
+                let detail = format!(
+                    "two runs of the same operands differ: a timed batch of {batch} left another output than one before (block {block})"
+                );
+                Verdict::new(Status::Unstable, Kind::Order, detail)
+            } else {
+                let detail = format!(
+                    "admitted by verification, then a timed batch of {batch} left a wrong output (block {block})"
+                );
+                Verdict::new(Status::Rejected, Kind::Race, detail)
+            };
+            self.condemn(case, liar as usize, &verdict);
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::matrix::{Phase, Shrink};
 use crate::results::{Facts, VariantFacts};
-use crate::verify::Status;
+use crate::verify::{Status, says_nothing};
 
 use super::device_class::DeviceIdentity;
 use super::finding::Finding;
@@ -149,6 +149,8 @@ impl<'a> Board<'a> {
         let mut denials: Vec<(usize, &'a Finding)> = Vec::new();
         // What first spoke against a candidate on each point.
         let mut reasons: BTreeMap<usize, &'a Finding> = BTreeMap::new();
+        // When a time was last found that cannot be believed.
+        let mut hasty: BTreeMap<(CandidateKey<'a>, usize), &'a str> = BTreeMap::new();
         let mut tie: f64 = 0.0;
 
         let current = current_binaries(sources, members);
@@ -202,10 +204,15 @@ impl<'a> Board<'a> {
                     Status::Admitted => entries.push(Entry { key, point, source: source_idx, row, is_reference }),
                     Status::Inapplicable | Status::Untested => {
                         reasons.entry(point).or_insert(row);
+                        if !says_nothing(row.status, row.kind) {
+                            let last = hasty.entry((key, point)).or_insert(&source.finished);
+                            *last = (*last).max(source.finished.as_str());
+                        }
                     }
                 }
             }
         }
+        entries.retain(|e| hasty.get(&(e.key, e.point)).is_none_or(|last| sources[e.source].finished.as_str() > *last));
 
         let served: BTreeSet<usize> = entries.iter().map(|e| e.point).collect();
         let unserved = (0..points.len())

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::results::Row;
-use crate::verify::{Kind, Status};
+use crate::verify::{Kind, Status, says_nothing};
 
 /// One candidate on one case; the figures as in [`Row`].
 #[derive(Debug, Clone, PartialEq)]
@@ -84,7 +84,7 @@ impl Findings {
     }
 
     /// One finding per candidate and case, in the order of the rows. Of two in one file the later counts, unless the earlier
-    /// was rejected or unstable, or the later is untested: as in [`crate::results::ResultSet::load`].
+    /// was rejected or unstable, or the later says nothing: as in [`crate::results::ResultSet::load`].
     pub fn finish(self) -> Vec<Finding> {
         let mut found = self.found;
         // Equal texts are one text here, so addresses tell them apart.
@@ -100,7 +100,7 @@ impl Findings {
             let mut standing = run[0];
             for &at in &run[1..] {
                 let (old, new) = (&found[standing], &found[at]);
-                let old_stays = old.is_faulty() && !new.is_faulty() || new.status == Status::Untested;
+                let old_stays = old.is_faulty() && !new.is_faulty() || says_nothing(new.status, new.kind);
                 counts[if old_stays { at } else { standing }] = false;
                 standing = if old_stays { standing } else { at };
             }

@@ -32,6 +32,10 @@ pub enum LearnError {
         "{source_label}: the `given` axes are {axes}, other results of kernel {kernel} have {other}; remove the older results"
     )]
     MixedGiven { source_label: String, kernel: String, axes: String, other: String },
+    #[error(
+        "kernel {kernel} accepts cases by their {feature}, and its results have no such feature; sweep it again since its op changed"
+    )]
+    UnknownFeature { kernel: String, feature: String },
 }
 
 /// Learns the table of `kernel`, which can compute the cases that `accepts` says; sources of other kernels are passed over.
@@ -66,13 +70,17 @@ pub fn learn(
         gaps.push(format!("{}: devices.yaml knows no vendor for it, so it gets no rules of its own", source.label()));
     }
     let features = sources.iter().flat_map(|s| s.features.values().flat_map(|f| f.keys().cloned()));
+    let features: BTreeSet<String> = features.collect();
+    if let Some(feature) = accepts.iter().flat_map(|a| a.features()).find(|f| !features.contains(*f)) {
+        return Err(LearnError::UnknownFeature { kernel: kernel.to_owned(), feature: feature.to_owned() });
+    }
     Ok(Table {
         schema: TABLE_SCHEMA,
         kernel: kernel.to_owned(),
         op,
         accepts: accepts.cloned(),
         given: given_axes,
-        features: features.collect::<BTreeSet<_>>().into_iter().collect(),
+        features: features.into_iter().collect(),
         gaps,
         classes,
         devices: devices.rules().to_vec(),

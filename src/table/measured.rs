@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::condition::Features;
 
-/// What no range is kept of: it follows from others, or verification runs every candidate with each of its values.
+/// What no range is kept of: it follows from others, or costs next to nothing beside the sum it is applied to and is verified on relatives
+/// of each case, clamp and ReLU in turn.
 const APART: [&str; 6] = ["h_in", "w_in", "stride_1_pad_0", "activation", "clamp_min", "clamp_max"];
 
 /// Feature to its smallest and largest value over the cases.

@@ -119,7 +119,7 @@ pub struct Evidence {
     /// With their drivers, sorted.
     pub devices: Vec<String>,
     pub cases: usize,
-    /// The sizes of those cases. A pick for a case outside is an extrapolation.
+    /// The smallest and the largest value of those cases' features. A pick for a case outside is an extrapolation.
     #[serde(default)]
     pub measured: MeasuredRange,
     pub replays: u64,

@@ -87,6 +87,12 @@ pub struct Verdict {
     pub detail: String,
 }
 
+/// [`Verdict::says_nothing`] of its parts.
+pub fn says_nothing(status: Status, kind: Option<Kind>) -> bool {
+    // A time that cannot be believed was measured, and takes back what an older time was believed for.
+    status == Status::Untested && kind != Some(Kind::ImplausibleTime)
+}
+
 impl Verdict {
     pub fn admitted() -> Self {
         Self { status: Status::Admitted, kind: None, detail: String::new() }
@@ -98,6 +104,11 @@ impl Verdict {
 
     pub fn is_admitted(&self) -> bool {
         self.status == Status::Admitted
+    }
+
+    /// Nobody found anything out, so that what was known before stands.
+    pub fn says_nothing(&self) -> bool {
+        says_nothing(self.status, self.kind)
     }
 
     /// Such as `rejected(race)`.

@@ -25,10 +25,9 @@ pub enum Arm {
 impl Arm {
     pub const ALL: [Arm; 4] = [Arm::Cold, Arm::Warm, Arm::Loaded, Arm::Fed];
 
-    /// The arm of a submission: all in turn, and each round begins with another.
-    pub fn of(submission: usize) -> Arm {
-        let n_arms = Arm::ALL.len();
-        Arm::ALL[(submission + submission / n_arms) % n_arms]
+    /// The arm of a submission: all of `arms` in turn, and each round begins with another.
+    pub fn of(submission: usize, arms: &[Arm]) -> Arm {
+        arms[(submission + submission / arms.len()) % arms.len()]
     }
 }
 
@@ -182,13 +181,15 @@ mod tests {
 
     #[test]
     fn arms_are_counted_against_the_output_of_all_of_them() {
-        let turns: Vec<Arm> = (0..16).map(Arm::of).collect();
+        let turns: Vec<Arm> = (0..16).map(|at| Arm::of(at, &Arm::ALL)).collect();
         assert_eq!(turns[..4], Arm::ALL);
         // Each arm is first in a round, and no round leaves one out.
         for round in turns.chunks(4) {
             assert!(Arm::ALL.iter().all(|arm| round.contains(arm)), "{round:?}");
         }
         assert_eq!(turns.iter().step_by(4).collect::<Vec<_>>(), [&Arm::Cold, &Arm::Warm, &Arm::Loaded, &Arm::Fed]);
+        let of_three: Vec<Arm> = (0..9).map(|at| Arm::of(at, &Arm::ALL[..3])).collect();
+        assert!(!of_three.contains(&Arm::Fed) && of_three[3] == Arm::Warm, "{of_three:?}");
         let one: (&[u64], &[Arm]) = (&[5, 5, 6, 5], &[Arm::Cold, Arm::Warm, Arm::Loaded, Arm::Loaded]);
         let other: (&[u64], &[Arm]) = (&[8, 8, 8], &[Arm::Cold, Arm::Cold, Arm::Warm]);
         assert_eq!(arms_text(&count_arms(&[one, other])), "cold 0/3, warm 0/2, loaded 1/2");

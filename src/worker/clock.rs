@@ -37,6 +37,11 @@ impl Clock {
         }
     }
 
+    /// Whether it measures what stands between two marks in a submission, and not the whole submission.
+    pub fn is_of_device(&self) -> bool {
+        matches!(self, Clock::Timestamp { .. })
+    }
+
     /// Resolution of the clock.
     pub fn tick_ns(&self) -> f64 {
         match self {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::bundle::{BundleError, Manifest};
 use super::protocol::{
-    Block, Chained, Event, Order, OutputCount, PROTOCOL_VERSION, Replayed, Sample, Triaged, Verified, Way,
+    Block, Chained, Event, Left, Order, OutputCount, PROTOCOL_VERSION, Replayed, Sample, Triaged, Verified, Way,
 };
 use crate::gpu::Capabilities;
 use crate::gpu::capabilities::Limits;
@@ -114,8 +114,12 @@ pub enum Fault {
     Reject,
     /// Passes verification; its timed outputs are wrong.
     Lie,
+    /// Passes verification; its timed outputs are right, and others than there.
+    Waver,
     /// Its replays differ.
     Unstable,
+    /// Twice as many of its dispatches do not take twice as long.
+    Rush,
     /// Its timed batches are marked as doubtful.
     Doubt,
 }
@@ -328,7 +332,11 @@ impl<W: Write> Fake<'_, W> {
                         candidate,
                         time_ns,
                         batch,
-                        output_ok: fault != Some(Fault::Lie),
+                        left: match fault {
+                            Some(Fault::Lie) => Left::Wrong,
+                            Some(Fault::Waver) => Left::Other,
+                            _ => Left::Same,
+                        },
                         doubt: (fault == Some(Fault::Doubt)).then(|| "batch capped".to_owned()),
                     });
                 }
@@ -347,10 +355,13 @@ impl<W: Write> Fake<'_, W> {
             Order::Replay { case, candidate, replays } => {
                 self.begin(None, *case, OrderKind::Replay, 1)?;
                 self.begin(Some(*candidate), *case, OrderKind::Replay, 1)?;
-                let unstable = self.fault(Some(*candidate), *case, OrderKind::Replay, 1) == Some(Fault::Unstable);
+                let fault = self.fault(Some(*candidate), *case, OrderKind::Replay, 1);
+                let unstable = fault == Some(Fault::Unstable);
                 device_ns += self.time_ns(*candidate, *case) * f64::from(*replays);
                 let verdict = if unstable {
                     Verdict::new(Status::Unstable, Kind::Race, format!("2 distinct outputs in {replays} replays"))
+                } else if fault == Some(Fault::Rush) {
+                    Verdict::new(Status::Untested, Kind::ImplausibleTime, "2 dispatches took 1.10 times as long as 1")
                 } else {
                     Verdict::admitted()
                 };

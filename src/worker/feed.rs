@@ -41,11 +41,11 @@ impl Feed {
         commands.end()?;
         commands.run()?;
         let (target, resource) = match (input, allocation.dtype) {
-            (Placed::Buffer { buffer, .. }, _) => (FeedTarget::Buffer, whole(buffer)),
+            (Placed::Buffer { buffer, .. }, _) => (FeedTarget::Buffer, Resource::whole(buffer)),
             (Placed::Image(image), Dtype::F32) => (FeedTarget::ImageF32, Resource::StorageImage(image)),
             (Placed::Image(image), Dtype::F16) => (FeedTarget::ImageF16, Resource::StorageImage(image)),
         };
-        let set = sets.add(context.harness.feed_layout(target), &[whole(&source), resource])?;
+        let set = sets.add(context.harness.feed_layout(target), &[Resource::whole(&source), resource])?;
         let [width, height, _] = allocation.allocated;
         Ok(Self {
             _source: source,
@@ -83,8 +83,4 @@ impl Feed {
         harness.feed(commands, sets, self.set, (self.target, self.n_texels), push);
         commands.barrier();
     }
-}
-
-fn whole(buffer: &Buffer) -> Resource<'_> {
-    Resource::StorageBuffer { buffer, offset_bytes: 0, range_bytes: buffer.size_bytes() }
 }

@@ -8,7 +8,7 @@ use crate::verify::Verdict;
 use crate::verify::replays::ArmCount;
 
 /// Raised whenever an order or an event changes its meaning.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;
 
 /// What the sweep asks of a worker. Candidates and cases are indices into the bundle's manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -153,6 +153,16 @@ pub struct Block {
     pub samples: Vec<Sample>,
 }
 
+/// What stands in the output after a batch, compared with what the same candidate left when it was verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Left {
+    Same,
+    /// Another than a run of the same operands left before; as far as is known, as right as that.
+    Other,
+    Wrong,
+}
+
 /// One timing of one candidate: `batch` dispatches with barriers between two timestamps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
@@ -160,8 +170,8 @@ pub struct Sample {
     /// Nanoseconds per dispatch.
     pub time_ns: f64,
     pub batch: u32,
-    /// The output after the batch hashed to an accepted value. False rejects the candidate.
-    pub output_ok: bool,
+    /// What the batch left in the output. All but [`Left::Same`] condemn the candidate.
+    pub left: Left,
     /// `Some` when the time itself cannot be trusted (zero, too few ticks, a capped batch).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub doubt: Option<String>,

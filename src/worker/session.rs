@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::gpu::validation::{Check, Messages};
 use crate::gpu::{Capabilities, Commands, Device, GpuError, Instance};
+use crate::matrix::{Dtype, Layout};
 use crate::notice::notice;
 use crate::verify::{Kind, Status, Verdict, Weakening};
 
@@ -66,6 +67,8 @@ pub struct Context {
     pub warmed: HashSet<PipelineKey>,
     /// What was right on which large relative, by its id.
     pub passed_large: HashSet<(PipelineKey, String)>,
+    /// Inputs that no shader of this device gives back bit for bit.
+    pub unfed: Vec<(Layout, Dtype)>,
     /// The rule that a test takes away.
     pub weakening: Weakening,
     /// Where wrong elements go, if somebody wants to see them.
@@ -137,6 +140,7 @@ impl Session {
             push_bytes,
             warmed: HashSet::new(),
             passed_large: HashSet::new(),
+            unfed: Vec::new(),
             weakening,
             wrong_elements: None,
             bundle,

@@ -158,9 +158,7 @@ impl Output {
             commands.run()?;
             output.is_kept = true;
         }
-        let whole =
-            |buffer| Resource::StorageBuffer { buffer, offset_bytes: 0, range_bytes: Buffer::size_bytes(buffer) };
-        let resources = [whole(output.raw()), whole(&context.harness.records)];
+        let resources = [output.raw(), &context.harness.records].map(Resource::whole);
         output.inspect_set = sets.add(context.harness.inspect_layout(), &resources)?;
         Ok(output)
     }
@@ -388,15 +386,20 @@ impl Site {
         Ok(())
     }
 
-    /// Makes it possible to compute an operation's input anew, where the given layout is asked for the first time.
+    /// Makes it possible to compute an operation's input anew, where the given layout is asked for the first time; `false` where
+    /// the device cannot bind it as a buffer, or does not give it back bit for bit.
     pub fn prepare_feed(
         &mut self,
         context: &Context,
         sets: &mut DescriptorSets,
         operation: usize,
         input: &Binding,
-    ) -> Result<(), BenchError> {
+    ) -> Result<bool, BenchError> {
         let allocation = allocate_operand(context, input, self.shape.input_dims())?;
+        let max_bytes = context.device.capabilities().limits.max_storage_range_bytes;
+        if context.unfed.contains(&(input.layout, input.dtype)) || allocation.size_bytes() as u64 > max_bytes {
+            return Ok(false);
+        }
         let operation = &mut self.operations[operation];
         if let Entry::Vacant(vacant) = operation.feeds.entry(input.layout) {
             let placed = &operation.tensors[&(Role::Input, input.layout)];
@@ -404,7 +407,12 @@ impl Site {
             let is_starved = context.weakening == Weakening::InputsStarved;
             vacant.insert(if is_starved { feed.starved() } else { feed });
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Gives their memory back.
+    pub fn drop_feeds(&mut self) {
+        self.operations.iter_mut().for_each(|operation| operation.feeds.clear());
     }
 
     /// Poison where the output is to be poisoned, the input anew or a load where the arm says so, dispatch, inspect.

@@ -1,5 +1,8 @@
 //! A copy of this project with changed templates and a sweep of its own, and tilesmith run on it.
 
+// Each test program uses a part of it.
+#![allow(dead_code)]
+
 use std::path::Path;
 use std::process::{Command, Output};
 

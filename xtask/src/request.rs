@@ -15,8 +15,8 @@ shaderc once a machine (about 10 minutes on 2 cores), builds tilesmith, runs it.
   setup       only brings what is missing and builds
       --ci                   what ci runs on too: lavapipe and SwiftShader
   ci          everything that must hold before a merge, each part timed
-      --full                 longer property tests, shaders instrumented on every
-                             case of quick, and the benches compiled
+      --full                 longer property tests, 120 sweeps by chaos, and the
+                             benches compiled
       --without-swiftshader  skip the second driver where it cannot be had
   --yes       install missing system packages without asking (needs root)
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::matrix::predicate::{Number, Test};
+use crate::matrix::predicate::Number;
 use crate::matrix::{GridTerm, Shrink};
 use crate::table::condition::{Comparison, Product, When};
 use crate::table::measured::MeasuredRange;
 use crate::table::schema::{Section, Table, TableRow};
 
-use super::pool::{Pool, comment, comparison_sign, identifier};
+use super::pool::{Pool, comment, identifier, test};
 
 /// The types, and the steps of `table::query`, in C++. The data stands between the two.
 const TYPES: &str = include_str!("engine.hpp.txt");
@@ -72,30 +72,15 @@ fn head(table: &Table, out: &mut String) -> std::fmt::Result {
 fn accepts(table: &Table, out: &mut String) -> std::fmt::Result {
     let (what, condition) = match &table.accepts {
         None => ("any".to_owned(), "true".to_owned()),
-        Some(predicate) => (comment(predicate.text()), test(predicate.test())),
+        Some(predicate) => (comment(predicate.text()), test(predicate.test(), &number)),
     };
     writeln!(out, "\n// Whether the kernel computes such a case: {what}.")?;
     writeln!(out, "constexpr bool accepts([[maybe_unused]] const Case& c) {{\n  return {condition};\n}}")
 }
 
-fn test(test: &Test) -> String {
-    let joined = |tests: &[Test], with: &str| tests.iter().map(self::test).collect::<Vec<_>>().join(with);
-    match test {
-        Test::Compare(left, comparison, right) => {
-            format!("({} {} {})", number(left), comparison_sign(*comparison), number(right))
-        }
-        Test::All(tests) if tests.is_empty() => "true".to_owned(),
-        Test::Any(tests) if tests.is_empty() => "false".to_owned(),
-        Test::All(tests) => format!("({})", joined(tests, " && ")),
-        Test::Any(tests) => format!("({})", joined(tests, " || ")),
-        Test::Not(inner) => format!("(!{})", self::test(inner)),
-    }
-}
-
 fn number(number: &Number) -> String {
     let call = |function: &str, a: &Number, b: String| format!("detail::{function}({}, {b})", self::number(a));
     match number {
-        Number::Constant(i64::MIN) => "std::numeric_limits<std::int64_t>::min()".to_owned(),
         Number::Constant(value) => format!("std::int64_t{{{value}}}"),
         Number::Feature(name) => format!("c.{}", field(name)),
         Number::Sum(a, b) => call("add", a, self::number(b)),

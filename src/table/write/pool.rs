@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::matrix::predicate::Comparison;
+use crate::matrix::predicate::{Number, Relation, Test};
 use crate::table::condition::Product;
 use crate::table::measured::MeasuredRange;
 use crate::table::schema::{Pack, Rule, Table, TableRow};
@@ -69,15 +69,32 @@ pub fn identifier(name: &str, keywords: &[&str], escape: impl Fn(&str) -> String
     if keywords.contains(&word.as_str()) { escape(&word) } else { word }
 }
 
-/// The sign of a comparison, which both languages write alike.
-pub fn comparison_sign(comparison: Comparison) -> &'static str {
-    match comparison {
-        Comparison::Equal => "==",
-        Comparison::Unequal => "!=",
-        Comparison::Below => "<",
-        Comparison::AtMost => "<=",
-        Comparison::Above => ">",
-        Comparison::AtLeast => ">=",
+/// A condition over a case, which both languages write alike but for its numbers.
+pub fn test(test: &Test, number: &impl Fn(&Number) -> String) -> String {
+    let joined = |tests: &[Test], with: &str| {
+        let tests: Vec<String> = tests.iter().map(|t| self::test(t, number)).collect();
+        format!("({})", tests.join(with))
+    };
+    match test {
+        Test::Compare(left, relation, right) => {
+            format!("({} {} {})", number(left), relation_sign(*relation), number(right))
+        }
+        Test::All(tests) if tests.is_empty() => "true".to_owned(),
+        Test::Any(tests) if tests.is_empty() => "false".to_owned(),
+        Test::All(tests) => joined(tests, " && "),
+        Test::Any(tests) => joined(tests, " || "),
+        Test::Not(inner) => format!("(!{})", self::test(inner, number)),
+    }
+}
+
+fn relation_sign(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Equal => "==",
+        Relation::Unequal => "!=",
+        Relation::Below => "<",
+        Relation::AtMost => "<=",
+        Relation::Above => ">",
+        Relation::AtLeast => ">=",
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::matrix::predicate::{Number, Test};
+use crate::matrix::predicate::Number;
 use crate::matrix::{GridTerm, Shrink};
 use crate::table::condition::{Comparison, Product, When};
 use crate::table::measured::MeasuredRange;
 use crate::table::schema::{Pack, Rule, Section, Table, TableRow};
 
-use super::pool::{Pool, comment, comparison_sign, identifier};
+use super::pool::{Pool, comment, identifier, test};
 
 /// The steps of `table::query`, in Rust.
 const ENGINE: &str = include_str!("engine.rs.txt");
@@ -66,28 +66,13 @@ fn accepts(table: &Table, out: &mut String) -> std::fmt::Result {
         );
     };
     writeln!(out, "\n/// Whether the kernel computes such a case: `{}`.", comment(predicate.text()))?;
-    writeln!(out, "#[rustfmt::skip]\n#[allow(clippy::all, unused_parens, unused_variables)]")?;
-    writeln!(out, "pub fn accepts(case: &Case) -> bool {{\n    {}\n}}", test(predicate.test()))
-}
-
-fn test(test: &Test) -> String {
-    let joined = |tests: &[Test], with: &str| tests.iter().map(self::test).collect::<Vec<_>>().join(with);
-    match test {
-        Test::Compare(left, comparison, right) => {
-            format!("({} {} {})", number(left), comparison_sign(*comparison), number(right))
-        }
-        Test::All(tests) if tests.is_empty() => "true".to_owned(),
-        Test::Any(tests) if tests.is_empty() => "false".to_owned(),
-        Test::All(tests) => format!("({})", joined(tests, " && ")),
-        Test::Any(tests) => format!("({})", joined(tests, " || ")),
-        Test::Not(inner) => format!("(!{})", self::test(inner)),
-    }
+    writeln!(out, "#[rustfmt::skip]\n#[allow(clippy::all, unused_comparisons, unused_parens, unused_variables)]")?;
+    writeln!(out, "pub fn accepts(case: &Case) -> bool {{\n    {}\n}}", test(predicate.test(), &number))
 }
 
 fn number(number: &Number) -> String {
     let call = |a: &Number, function: &str, b: String| format!("{}.{function}({b})", self::number(a));
     match number {
-        Number::Constant(i64::MIN) => "i64::MIN".to_owned(),
         Number::Constant(value) => format!("({value}_i64)"),
         Number::Feature(name) => format!("case.{}", field(name)),
         Number::Sum(a, b) => call(a, "saturating_add", self::number(b)),

@@ -7,8 +7,8 @@ use super::super::harness::MAX_RECORDS;
 use super::super::protocol::Replayed;
 use super::super::serve::Fatal;
 use super::super::session::Context;
-use super::super::site::Ground;
-use super::{Bench, Run, SUBMIT_CAP_NS, fatal};
+use super::super::site::{Ground, Site};
+use super::{Bench, BenchError, Run, SUBMIT_CAP_NS, fatal};
 use crate::matrix::Role;
 use crate::ops::Family;
 use crate::verify::Weakening;
@@ -32,12 +32,13 @@ impl Bench {
         if context.weakening == Weakening::ConstantOperands {
             cycle.truncate(1);
         }
-        self.prepare_feeds(context, candidate, &cycle)?;
+        let arms_here: &[Arm] =
+            if self.prepare_feeds(context, candidate, &cycle)? { &Arm::ALL } else { &Arm::ALL[..3] };
         let one_ns = self.batch_ns(context, candidate, cycle[0], 1)?.0.max(1.0);
-        // Filling and inspecting cost about as much as the dispatch itself, hence the 4.
-        let per_submit = ((SUBMIT_CAP_NS / 4.0 / one_ns) as usize).clamp(cycle.len(), MAX_RECORDS);
+        // Filling, inspecting and feeding cost about as much as the dispatch itself, hence the 6.
+        let per_submit = ((SUBMIT_CAP_NS / 6.0 / one_ns) as usize).clamp(cycle.len(), MAX_RECORDS);
         // Each arm comes about three times.
-        let per_submit = per_submit.min((replays as usize).div_ceil(3 * Arm::ALL.len())).max(cycle.len());
+        let per_submit = per_submit.min((replays as usize).div_ceil(3 * arms_here.len())).max(cycle.len());
         let mut hashes: Vec<(Run, Vec<u64>)> = cycle.iter().map(|run| (*run, Vec::new())).collect();
         let mut arms: Vec<Vec<Arm>> = vec![Vec::new(); cycle.len()];
         let mut n_submissions = 0;
@@ -46,7 +47,7 @@ impl Bench {
         while done < replays as usize {
             let n = per_submit.min(replays as usize - done);
             let runs: Vec<Run> = (done..done + n).map(|i| cycle[i % cycle.len()]).collect();
-            let arm = Arm::of(n_submissions);
+            let arm = Arm::of(n_submissions, arms_here);
             n_submissions += 1;
             self.bring_about(context, arm)?;
             let (inspections, _) = self.execute(context, candidate, &runs, (arm, Ground::Poison), None)?;
@@ -87,16 +88,25 @@ impl Bench {
         Ok(replayed)
     }
 
-    /// What the arm [`Arm::Fed`] needs of these runs.
-    fn prepare_feeds(&mut self, context: &Context, candidate: usize, runs: &[Run]) -> Result<(), Fatal> {
+    /// What the arm [`Arm::Fed`] needs of these runs; `false` where this device cannot have it.
+    fn prepare_feeds(&mut self, context: &Context, candidate: usize, runs: &[Run]) -> Result<bool, Fatal> {
         let manifest = &context.bundle.manifest;
         let variant = &manifest.variants[manifest.candidates[candidate].variant].variant;
-        let Some(input) = variant.bindings.iter().find(|b| b.role == Role::Input) else { return Ok(()) };
+        let Some(input) = variant.bindings.iter().find(|b| b.role == Role::Input) else { return Ok(false) };
         for run in runs {
             let site = &mut self.sites[run.site];
-            site.prepare_feed(context, &mut self.sets, run.operation, input).map_err(fatal)?;
+            match site.prepare_feed(context, &mut self.sets, run.operation, input) {
+                Ok(true) => {}
+                Ok(false) => return Ok(false),
+                // A finalist is not to blame for what its replays would like to have beside it.
+                Err(BenchError::Gpu(e)) if e.is_out_of_memory() => {
+                    self.sites.iter_mut().for_each(Site::drop_feeds);
+                    return Ok(false);
+                }
+                Err(e) => return Err(fatal(e)),
+            }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// What has to happen before a submission of an arm.

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use super::super::protocol::{MAX_BATCH, Sample};
+use super::super::protocol::{Left, MAX_BATCH, Sample};
 use super::super::serve::Fatal;
 use super::super::session::Context;
 use super::{Bench, PROBE_BATCH, Run, SUBMIT_CAP_NS};
 use crate::gpu::{Commands, GpuError};
 use crate::ops::Family;
 use crate::ops::inspection::Inspection;
+use crate::verify::Status;
 
 /// A sample's length where no sweep asks for one.
 pub(super) const SAMPLE_NS: f64 = 1e6;
@@ -89,15 +90,19 @@ impl Bench {
             }
         }
         let TimedBatch { elapsed_ns, host, inspection } = self.timed_batch(context, candidate, run, batch)?;
-        let is_right = self.judge(context, candidate, &[run], &[inspection], false)?.0.is_admitted();
-        // Another right output would do for another candidate: of this one it is an order that is not fixed.
-        let output_ok =
-            is_right && *self.verified_raw.entry((candidate, run)).or_insert(inspection.raw) == inspection.raw;
+        let status = self.judge(context, candidate, &[run], &[inspection], false)?.0.status;
+        // A fresh worker after a death has verified nothing: then its first batch is what the others are held against.
+        let usual = *self.verified_raw.entry((candidate, run)).or_insert(inspection.raw);
+        let left = match status {
+            Status::Admitted if usual == inspection.raw => Left::Same,
+            Status::Admitted | Status::Unstable => Left::Other,
+            _ => Left::Wrong,
+        };
         Ok(Sample {
             candidate,
             time_ns: elapsed_ns / f64::from(batch),
             batch,
-            output_ok,
+            left,
             doubt: doubt.or_else(|| context.clock.doubt(elapsed_ns, host)),
         })
     }
