@@ -33,7 +33,7 @@ fn outcome(folder: &Path) -> Result<String, String> {
     let expansion = project.expand(kernel).map_err(|e| describe(e.into()))?;
     let selection = plan::select(&file, kernel, &expansion).map_err(describe)?;
     let used: Vec<&Variant> = selection.variants.iter().map(|&v| &expansion.variants[v]).collect();
-    let cases = plan::accepted_cases(&file, kernel, plan::tile_px_max(&used)).map_err(describe)?;
+    let cases = plan::accepted_cases(&file, kernel, plan::largest_tile(&used)).map_err(describe)?;
 
     let mut out = String::new();
     let locals: BTreeSet<[u32; 3]> = selection.candidates.iter().map(|c| c.1).collect();
@@ -45,7 +45,7 @@ fn outcome(folder: &Path) -> Result<String, String> {
         writeln!(out, "{id}: {n} candidates, reference {} {local:?}", expansion.variants[variant].name).unwrap();
     }
     for case in &cases {
-        let probes: Vec<&str> = case.probes.iter().map(|p| p.id.as_str()).collect();
+        let probes: Vec<&str> = case.probes.iter().chain(&case.shared_probes).map(|p| p.id.as_str()).collect();
         writeln!(out, "{} x {}: {}", case.case.id, case.count, probes.join(" ")).unwrap();
     }
     Ok(out)

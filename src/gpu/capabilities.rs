@@ -56,6 +56,14 @@ pub struct Limits {
     pub timestamp_period_ns: Option<f64>,
 }
 
+impl Limits {
+    /// Whether a workgroup of this size can be dispatched.
+    pub fn bear(&self, local: [u32; 3]) -> bool {
+        local.iter().product::<u32>() <= self.max_invocations
+            && local.iter().zip(self.max_local_size).all(|(size, max)| *size <= max)
+    }
+}
+
 /// A device by index, by its name or by a part of it that no other device's name has (any case); without a selector the best
 /// kind there is: discrete, integrated, virtual, other, CPU.
 pub fn select<'a>(all: &'a [Capabilities], selector: Option<&str>) -> Result<&'a Capabilities, String> {

@@ -19,7 +19,7 @@ pub mod specials;
 
 pub use case::{CaseError, FEATURES, FIELDS, bytes_moved, features, flops};
 pub use families::{Family, OperandSet, Operands};
-pub use probes::{large_relatives, probes};
+pub use probes::{Relatives, Tile, relatives};
 
 /// An operation with its shape: one point to tune for or to verify at.
 ///

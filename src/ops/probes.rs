@@ -1,5 +1,6 @@
 //! The relatives of a case that verification adds: padded, strided, ragged, batched and 1 x 1, at the case's own K or one channel
-//! more or less, and two whose indices need more than 16 bits. Cheap by construction; must not know a device.
+//! more or less; the edges of tiles, crossed; and two whose indices need more than 16 bits. Cheap by construction; must not know a
+//! device.
 
 use super::Case;
 use super::case::{CaseError, Conv2dShape, Op};
@@ -29,46 +30,85 @@ const PAST_16_BITS: usize = 1 << 16;
 /// Odd. With a channel texel or several below it is large enough, and no side is near the limit of an image's extent.
 const LARGE_WIDTH: usize = 127;
 
-/// All relatives of a case: five small ones at its K, then the [`large_relatives`]. Widths of the small ones are `tile_px_max` - 1,
-/// exactly, and + 1, and 1; heights 1, 2, 3 and 6; so that tiles of 1, 2 and up to `tile_px_max` pixels are met one short, full and one
-/// over. Output channels are ragged; those of the last end with a whole texel and half a tile of 8. The third image is one that a kernel
-/// for two forgets.
-pub fn probes(case: &Case, tile_px_max: u32) -> Result<Vec<Case>, CaseError> {
+/// Input channels of a group on the edges of tiles: a step of 8, one of 4, and one channel.
+const EDGE_CHANNELS: usize = 13;
+
+/// The largest tiles of a kernel's variants, in output elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tile {
+    pub columns: usize,
+    pub rows: usize,
+    pub channels: usize,
+}
+
+/// What verification adds to a case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Relatives {
+    /// At the case's own K.
+    pub own: Vec<Case>,
+    /// The same for most cases of a sweep, so that nobody has to show them twice.
+    pub shared: Vec<Case>,
+}
+
+/// The relatives of a case. Its own are five small ones, whose widths are `columns` of the tile - 1, exactly, and + 1, and 1; heights
+/// 1, 2, 3 and 6; output channels ragged, those of the last ending with a whole texel and half a tile of 8. The third image is one
+/// that a kernel for two forgets.
+///
+/// The shared ones are one element short of the tile, full and one over on each of its axes, in all combinations, and two whose
+/// indices, counted in texels, need more than 16 bits: one into its pixels, the other, where there are weights, into those.
+pub fn relatives(case: &Case, tile: Tile) -> Result<Relatives, CaseError> {
     let shape = Conv2dShape::of(case)?;
-    let tile = (tile_px_max as usize).max(2);
+    let columns = tile.columns.max(2);
     let probe = Probe::plain;
-    let small = [
-        Probe { stride: 2, padding: (shape.kernel_h.min(shape.kernel_w) / 2).max(1), batch: 2, ..probe(27, 3, tile) },
-        Probe { batch: 3, c_in: InputChannels::Ragged, ..probe(13, 2, tile + 1) },
-        probe(22, 1, if tile > 2 { tile - 1 } else { 3 }),
+    let own = [
+        Probe {
+            stride: 2,
+            padding: (shape.kernel_h.min(shape.kernel_w) / 2).max(1),
+            batch: 2,
+            ..probe(27, 3, columns)
+        },
+        Probe { batch: 3, c_in: InputChannels::Ragged, ..probe(13, 2, columns + 1) },
+        probe(22, 1, if columns > 2 { columns - 1 } else { 3 }),
         probe(21, 6, 1),
         probe(20, 1, 1),
     ];
-    let mut cases: Vec<Case> = Vec::new();
-    let small = small.iter().map(|probe| probe.case(&shape, case)).collect::<Result<Vec<_>, _>>()?;
-    for probe in small.into_iter().chain(large_relatives(case)?) {
-        if probe.id != case.id && cases.iter().all(|c| c.id != probe.id) {
-            cases.push(probe);
-        }
-    }
-    Ok(cases)
+    let made = |probes: Vec<Probe>| probes.iter().map(|probe| probe.case(&shape, case)).collect::<Result<Vec<_>, _>>();
+    let mut known = vec![case.id.clone()];
+    let mut fresh = |cases: Vec<Case>| {
+        let is_new = |case: &Case| {
+            let is_new = !known.contains(&case.id);
+            known.push(case.id.clone());
+            is_new
+        };
+        cases.into_iter().filter(is_new).collect::<Vec<_>>()
+    };
+    let own = fresh(made(own.into())?);
+    let shared = fresh(made(edges(tile).chain(past_16_bits(&shape)).collect())?);
+    Ok(Relatives { own, shared })
 }
 
-/// Relatives whose indices, counted in texels, need more than 16 bits: one into its pixels, the other, where there are weights, into
-/// those. Their channels are not those of `case`, so that they are the same for most cases of a sweep.
-pub fn large_relatives(case: &Case) -> Result<Vec<Case>, CaseError> {
-    let shape = Conv2dShape::of(case)?;
+/// One short, full and one over, on each axis.
+fn edges(tile: Tile) -> impl Iterator<Item = Probe> {
+    let about = |extent: usize| extent.saturating_sub(1).max(1)..=extent + 1;
+    let plane = about(tile.rows).flat_map(move |rows| about(tile.columns).map(move |columns| (rows, columns)));
+    plane.flat_map(move |(rows, columns)| {
+        let c_in = InputChannels::Exactly(EDGE_CHANNELS);
+        about(tile.channels).map(move |channels| Probe { c_in, ..Probe::plain(channels, rows, columns) })
+    })
+}
+
+/// Their channels are not those of the case, so that they are the same for most cases of a sweep.
+fn past_16_bits(shape: &Conv2dShape) -> Vec<Probe> {
     // Images are enlarged by a tile in depth, too, so several texels of channels cost less than more pixels; of a window's many
     // products they do not.
     let few: usize = if shape.kernel_h * shape.kernel_w == 1 { 16 } else { 4 };
     let few = few.div_ceil(shape.groups);
     let rows = PAST_16_BITS.div_ceil(LARGE_WIDTH * (few * shape.groups).div_ceil(4)) + 1;
     let pixels = Probe { c_in: InputChannels::Exactly(few), ..Probe::plain(few * shape.groups - 1, rows, LARGE_WIDTH) };
-    let wide = wide_channels(&shape);
+    let wide = wide_channels(shape);
     let weights = Probe { c_in: InputChannels::Exactly(wide), ..Probe::plain((wide * shape.groups) | 1, 1, 1) };
     let has_weights = shape.op != Op::Elementwise;
-    let relatives = std::iter::once(pixels).chain(has_weights.then_some(weights));
-    relatives.map(|probe| probe.case(&shape, case)).collect()
+    std::iter::once(pixels).chain(has_weights.then_some(weights)).collect()
 }
 
 /// Channels of a group, in and out, whose weights are more than four times [`PAST_16_BITS`].
@@ -122,16 +162,22 @@ impl Probe {
 mod tests {
     use super::*;
 
-    fn shapes(pairs: &[(&str, i64)]) -> Vec<Conv2dShape> {
-        let case = Case::from_pairs("conv2d", pairs).unwrap();
-        probes(&case, 4).unwrap().iter().map(|c| Conv2dShape::of(c).unwrap()).collect()
+    const TILE: Tile = Tile { columns: 4, rows: 2, channels: 8 };
+
+    fn shapes_of(cases: &[Case]) -> Vec<Conv2dShape> {
+        cases.iter().map(|c| Conv2dShape::of(c).unwrap()).collect()
+    }
+
+    fn relatives_of(pairs: &[(&str, i64)]) -> [Vec<Conv2dShape>; 2] {
+        let relatives = relatives(&Case::from_pairs("conv2d", pairs).unwrap(), TILE).unwrap();
+        [shapes_of(&relatives.own), shapes_of(&relatives.shared)]
     }
 
     #[test]
     fn relatives_cover_what_a_tile_can_get_wrong() {
         for c_in in [1, 3, 7, 8, 13, 48, 256, 2048] {
-            let all = shapes(&[("c_in", c_in), ("c_out", 96), ("h", 16), ("w", 16), ("activation", 1)]);
-            let (all, past_16_bits) = all.split_at(5);
+            let [all, shared] = relatives_of(&[("c_in", c_in), ("c_out", 96), ("h", 16), ("w", 16), ("activation", 1)]);
+            assert_eq!((all.len(), shared.len()), (5, 27 + 2));
             for width in [1, 3, 4, 5] {
                 assert!(all.iter().any(|s| s.w_out == width), "width {width}");
             }
@@ -151,8 +197,23 @@ mod tests {
             assert!(all.iter().any(|s| (s.h_in, s.w_in) == (1, 1)));
             assert!(all.iter().any(|s| s.h_in == 1 && s.w_in > 1) && all.iter().any(|s| s.h_in > 1 && s.w_in == 1));
             assert!(all.iter().all(|s| s.activation == crate::ops::case::Activation::Relu));
-            assert_eq!(past_16_bits.len(), 2);
         }
+    }
+
+    #[test]
+    fn edges_of_tiles_are_crossed() {
+        let [_, shared] = relatives_of(&[("c_in", 48), ("c_out", 96), ("h", 16), ("w", 16)]);
+        for c_out in [7, 8, 9] {
+            for (h_out, w_out) in [1, 2, 3].into_iter().flat_map(|h| [3, 4, 5].map(|w| (h, w))) {
+                let found = shared.iter().filter(|s| (s.c_out, s.h_out, s.w_out) == (c_out, h_out, w_out)).count();
+                assert_eq!(found, 1, "{c_out} channels of {h_out}x{w_out}");
+            }
+        }
+        // Nothing is short of a tile of one.
+        let case = Case::from_pairs("conv2d", &[("c_in", 48), ("c_out", 96), ("h", 16), ("w", 16)]).unwrap();
+        let flat = relatives(&case, Tile { columns: 1, rows: 1, channels: 4 }).unwrap();
+        assert_eq!(flat.shared.len(), 2 * 2 * 3 + 2);
+        assert!(flat.own.iter().all(|own| !flat.shared.contains(own)));
     }
 
     #[test]
@@ -161,7 +222,8 @@ mod tests {
         for given in [&[][..], &window, &[("groups", 8)], &[("groups", 64)]] {
             let fields = [&[("c_in", 64), ("c_out", 64), ("h", 9), ("w", 9)], given].concat();
             let case = Case::from_pairs("conv2d", &fields).unwrap();
-            let large: Vec<_> = large_relatives(&case).unwrap().iter().map(|c| Conv2dShape::of(c).unwrap()).collect();
+            let mut large = shapes_of(&relatives(&case, TILE).unwrap().shared);
+            large.drain(..large.len() - 2);
             assert_eq!(large.len(), 2, "{given:?}");
             let texels = |s: &Conv2dShape| s.c_out.div_ceil(4) * s.h_out * s.w_out;
             assert!(large[0].c_in.div_ceil(4) * large[0].h_in * large[0].w_in > 1 << 16, "{:?}", large[0]);
@@ -175,7 +237,7 @@ mod tests {
 
     #[test]
     fn relatives_of_windows_and_groups_are_valid_too() {
-        let all = shapes(&[
+        let all = relatives_of(&[
             ("c_in", 12),
             ("c_out", 12),
             ("h", 16),
@@ -184,6 +246,7 @@ mod tests {
             ("kernel_w", 5),
             ("groups", 3),
         ]);
+        let all = all.concat();
         assert!(!all.is_empty());
         assert!(all.iter().all(|s| s.kernel_h == 3 && s.groups == 3));
     }
@@ -191,6 +254,6 @@ mod tests {
     #[test]
     fn a_case_is_no_probe_of_itself() {
         let case = Case::from_pairs("conv2d", &[("c_in", 48), ("c_out", 20), ("h", 1), ("w", 1)]).unwrap();
-        assert_eq!(probes(&case, 4).unwrap().len(), 6);
+        assert_eq!(relatives(&case, TILE).unwrap().own.len(), 4);
     }
 }

@@ -15,8 +15,8 @@ use crate::matrix::cover::cover_pairs;
 use crate::matrix::document::FileError;
 use crate::matrix::kernel::Kernel;
 use crate::matrix::suggestion::join_names;
-use crate::matrix::{Expansion, Phase, Variant};
-use crate::ops::{self, Case, CaseError, FEATURES};
+use crate::matrix::{Expansion, GridTerm, Phase, Variant};
+use crate::ops::{self, Case, CaseError, FEATURES, Tile};
 use crate::worker::bundle::{
     Bundle, BundleError, BundledVariant, Candidate, GivenClass, Harness, MANIFEST_SCHEMA, Manifest, SweepCase,
 };
@@ -203,13 +203,19 @@ pub fn select(file: &SweepFile, kernel: &Kernel, expansion: &Expansion) -> Resul
     Ok(Selection { variants, candidates: chosen, classes })
 }
 
-/// The largest tile of the variants on rows and columns of pixels: how far ragged probes must reach.
-pub fn tile_px_max(variants: &[&Variant]) -> u32 {
-    variants.iter().flat_map(|v| v.grid.y.iter().chain(&v.grid.z)).map(|term| term.per).max().unwrap_or(1)
+/// The largest tiles of the variants. Where rows and columns are tiled together, as pixels of the flattened image, they count as columns.
+pub fn largest_tile(variants: &[&Variant]) -> Tile {
+    let terms = || variants.iter().flat_map(|v| v.grid.x.iter().chain(&v.grid.y).chain(&v.grid.z));
+    let largest = |feature: &str, unless: &str| {
+        let of = |name: &str, term: &GridTerm| term.of.iter().any(|f| f == name);
+        let tiles = terms().filter(|term| of(feature, term) && !of(unless, term)).map(|term| term.per as usize);
+        tiles.max().unwrap_or(1)
+    };
+    Tile { columns: largest("w_out", ""), rows: largest("h_out", "w_out"), channels: largest("c_out", "") }
 }
 
 /// The cases with their probes, each accepted by the kernel; hashes are still to come.
-pub fn accepted_cases(file: &SweepFile, kernel: &Kernel, tile_px: u32) -> Result<Vec<SweepCase>, PlanError> {
+pub fn accepted_cases(file: &SweepFile, kernel: &Kernel, tile: Tile) -> Result<Vec<SweepCase>, PlanError> {
     let accepts = |case: &Case| -> Result<bool, PlanError> {
         let features = ops::features(case).map_err(|source| PlanError::Case { at: case.id.clone(), source })?;
         Ok(kernel.accepts_case(|name| features.get(name).copied().unwrap_or(0)))
@@ -226,14 +232,23 @@ pub fn accepted_cases(file: &SweepFile, kernel: &Kernel, tile_px: u32) -> Result
             });
         }
         let relatives =
-            ops::probes(case, tile_px).map_err(|source| PlanError::Case { at: file_case.at.clone(), source })?;
-        let mut probes = Vec::with_capacity(relatives.len());
-        for relative in relatives {
-            if accepts(&relative)? {
-                probes.push(relative);
+            ops::relatives(case, tile).map_err(|source| PlanError::Case { at: file_case.at.clone(), source })?;
+        let accepted = |relatives: Vec<Case>| {
+            let mut accepted = Vec::with_capacity(relatives.len());
+            for relative in relatives {
+                if accepts(&relative)? {
+                    accepted.push(relative);
+                }
             }
-        }
-        cases.push(SweepCase { case: case.clone(), count: file_case.count, probes, expected_i1: Vec::new() });
+            Ok::<_, PlanError>(accepted)
+        };
+        cases.push(SweepCase {
+            case: case.clone(),
+            count: file_case.count,
+            probes: accepted(relatives.own)?,
+            shared_probes: accepted(relatives.shared)?,
+            expected_i1: Vec::new(),
+        });
     }
     Ok(cases)
 }
@@ -258,7 +273,7 @@ fn expect(
     cache: &ReferenceCache,
 ) -> Result<(), ReferencesError> {
     let fill = |sweep_case: &mut SweepCase| {
-        let all: Vec<&Case> = std::iter::once(&sweep_case.case).chain(&sweep_case.probes).collect();
+        let all: Vec<&Case> = sweep_case.all().collect();
         sweep_case.expected_i1 =
             all.into_par_iter().map(|case| cache.expected_i1(case, seed)).collect::<Result<_, _>>()?;
         Ok(())
@@ -278,7 +293,7 @@ pub fn plan(project: &Project, path: &Path, progress: Progress) -> Result<Plan, 
     let selection = select(&file, kernel, &expansion)?;
     let used: Vec<&Variant> = selection.variants.iter().map(|&v| &expansion.variants[v]).collect();
     // What a person can get wrong comes before the minutes of compiling.
-    let mut cases = accepted_cases(&file, kernel, tile_px_max(&used))?;
+    let mut cases = accepted_cases(&file, kernel, largest_tile(&used))?;
     let cache = ReferenceCache::of_user()?;
     let is_large = large(&cases, &file, &cache)?;
     let modules = project.compile(&used, progress)?;

@@ -3,20 +3,21 @@
 
 mod overwriting;
 mod plausibility;
+mod relatives;
 mod replaying;
 mod timing;
 
 use std::collections::HashMap;
 use std::time::Instant;
 
-use crate::gpu::{Backing, Commands, DescriptorSets, GpuError};
+use crate::gpu::{Commands, DescriptorSets, GpuError};
 use crate::host_memory::{available_bytes, in_words};
 use crate::matrix::{Binding, Dtype, Layout, Role, candidate_name};
 use crate::ops::case::{Activation, CaseError, Conv2dShape};
-use crate::ops::families::{ProbeError, applies, probe_check};
+use crate::ops::families::{ProbeError, applies};
 use crate::ops::inspection::Inspection;
 use crate::ops::layout::{Allocation, LayoutError};
-use crate::ops::{Case, Family, OperandSet, hash, large_relatives};
+use crate::ops::{Case, Family, OperandSet, hash};
 use crate::verify::compare::Comparison;
 use crate::verify::difference::Difference;
 use crate::verify::displacement;
@@ -32,6 +33,7 @@ use super::protocol::Verified;
 use super::serve::Fatal;
 use super::session::Context;
 use super::site::{Ground, Replay, Site};
+use relatives::has_shown;
 
 /// Dispatches of the first, rough timing.
 const PROBE_BATCH: u32 = 3;
@@ -126,6 +128,8 @@ pub struct Bench {
     numbered: HashMap<usize, Run>,
     /// What the class binds: one list for each way of packing.
     bindings: Vec<Vec<Binding>>,
+    storage: Dtype,
+    accumulate: Dtype,
     /// Raw hashes of what an admitted candidate left when it was verified, on the case itself, or when it ran for the first time since
     /// the worker began: its timed batches and its replays must leave the same.
     verified_raw: HashMap<(usize, Run), u64>,
@@ -151,88 +155,41 @@ impl Bench {
 
         context.references.turn_to(case);
         check_host_memory(&sweep_case.case)?;
-        let cases: Vec<Case> =
-            std::iter::once(sweep_case.case.clone()).chain(sweep_case.probes.iter().cloned()).collect();
+        let cases: Vec<Case> = sweep_case.all().cloned().collect();
         let max_sets = (cases.len() * 12 * bindings.len().max(1)) as u32;
-        let mut sets = DescriptorSets::new(&context.device, max_sets)?;
-        let mut judge = Judge::new(storage, accumulate, seed, context.weakening);
-        let mut sites = Vec::new();
-        let large = large_relatives(&sweep_case.case)?;
-        let large: Vec<bool> =
-            cases.iter().enumerate().map(|(i, c)| i > 0 && large.iter().any(|large| large.id == c.id)).collect();
-        let at_k = site_at_k(&cases, &large)?;
-        let at_padding = site_with_padding(&cases)?.unwrap_or(at_k);
-        for (i, case) in cases.iter().enumerate() {
-            let plain = case.without_activation();
-            let mut site = Site::new(context, &mut sets, case, &bindings, Backing::Own)?;
-            let is_large = large[i];
-            judge.add_site(case, is_large);
-            // Structure families run without an activation, which would hide faults; a probe's second set
-            // runs with one, so that each is met on the fast path or on the general one.
-            let activated =
-                if site.shape.stride == 1 && site.shape.padding == 0 { Activation::Clamp } else { Activation::Relu };
-            let mut operations: Vec<(Family, OperandSet, Case)> = if i == 0 {
-                vec![
-                    (Family::I1, OperandSet::A, plain.clone()),
-                    (Family::I1, OperandSet::B, plain.clone()),
-                    (Family::I2, OperandSet::A, plain.clone()),
-                    (Family::R, OperandSet::A, case.clone()),
-                    (Family::R, OperandSet::B, case.clone()),
-                ]
-            } else if is_large {
-                vec![(Family::I1, OperandSet::A, plain.clone())]
-            } else {
-                vec![
-                    (Family::I1, OperandSet::A, plain.clone()),
-                    (Family::I1, OperandSet::B, with_activation(&plain, activated)?),
-                ]
-            };
-            if i > 0 && !is_large && !site.shape.activation.is_exact() {
-                // What the function makes of ragged and padded shapes: integers run without it.
-                operations.push((Family::R, OperandSet::A, case.clone()));
-            }
-            if i == at_k {
-                let applies = |(family, _): &(Family, _)| applies(*family, &site.shape, storage, accumulate);
-                let further = REQUIRED_AT_K.into_iter().filter(applies);
-                operations.extend(further.map(|(family, set)| (family, set, plain.clone())));
-            }
-            if i == at_padding {
-                let (family, set) = REQUIRED_OF_SPECIALS;
-                operations.push((family, set, plain.clone()));
-            }
-            operations.retain(|(family, ..)| context.weakening.runs(*family));
-            for (family, set, case) in operations {
-                beat();
-                let operands = context.references.operands(&case, family, set, seed, storage)?;
-                if set == OperandSet::A {
-                    probe_check(&site.shape, family, &operands, storage, accumulate)?;
-                }
-                let given = case.id == plain.id && family == Family::I1;
-                let expected = given
-                    .then(|| sweep_case.expected_i1.get(i).and_then(|pair| hash::from_text(&pair[set as usize])))
-                    .flatten();
-                let run = Run { site: i, operation: site.operations.len() };
-                judge.expect(run, &case, (family, set), expected, &mut context.references).map_err(BenchError::Case)?;
-                site.add_operation(context, &mut sets, &bindings, case, family, &operands)?;
-            }
-            sites.push(site);
-        }
-        let commands = Commands::new(&context.device, 4)?;
-        Ok(Self {
+        let sets = DescriptorSets::new(&context.device, max_sets)?;
+        let own = &cases[..1 + sweep_case.probes.len()];
+        let (at_k, at_padding) = (site_at_k(own)?, site_with_padding(own)?);
+        let mut bench = Self {
             case,
             class: class.to_owned(),
             sets,
-            sites,
-            judge,
-            commands,
+            sites: Vec::new(),
+            judge: Judge::new(storage, accumulate, seed, context.weakening),
+            commands: Commands::new(&context.device, 4)?,
             batch: 0,
             first_random: None,
             differences: HashMap::new(),
             numbered: HashMap::new(),
             bindings,
+            storage,
+            accumulate,
             verified_raw: HashMap::new(),
             rough_ns: HashMap::new(),
-        })
+        };
+        for (site, case) in own.iter().enumerate() {
+            let shape = Conv2dShape::of(case)?;
+            let mut further = Vec::new();
+            if site == at_k {
+                let applies = |(family, _): &(Family, _)| applies(*family, &shape, storage, accumulate);
+                further.extend(REQUIRED_AT_K.into_iter().filter(applies));
+            }
+            if site == at_padding.unwrap_or(at_k) {
+                further.push(REQUIRED_OF_SPECIALS);
+            }
+            bench.add_site(context, &sweep_case, (site, case), &further, beat)?;
+        }
+        Ok(bench)
     }
 
     pub fn is_for(&self, case: usize, class: &str) -> bool {
@@ -262,9 +219,7 @@ impl Bench {
         let operation = &self.sites[run.site].operations[run.operation];
         let grid = operation.grid(variant)?;
         let limits = &context.device.capabilities().limits;
-        let fits = candidate.local.iter().product::<u32>() <= limits.max_invocations
-            && candidate.local.iter().zip(limits.max_local_size).all(|(size, max)| *size <= max);
-        let local = if run.site > 0 && fits {
+        let local = if run.site > 0 && limits.bear(candidate.local) {
             candidate.local
         } else {
             manifest.shrink.apply(candidate.local, self.sites[0].operations[0].grid(variant)?)
@@ -428,9 +383,13 @@ impl Bench {
 
     /// Runs the chain on a candidate: every family on the case, the probes, replays with alternating operands, and a first timing.
     pub fn verify(&mut self, context: &mut Context, candidate: usize) -> Result<Verified, Fatal> {
+        let mut verified = Verified::bare(self.case, candidate, Verdict::admitted());
+        if let Err(e) = self.bring_shared(context, candidate) {
+            verified.verdict = obstacle(e)?;
+            return Ok(verified);
+        }
         self.prepare(context, &[candidate])?;
         let keys = self.keys(context, candidate)?;
-        let mut verified = Verified::bare(self.case, candidate, Verdict::admitted());
         let mut create_ms = Some(0.0);
         for key in &keys {
             match context.pipelines.get(key) {
@@ -450,14 +409,16 @@ impl Bench {
         verified.driver_ms = create_ms.map(|ms| ms + warm_up_ms);
 
         let mut runs = self.all_runs();
-        // A large relative is the same for most cases: what a candidate showed there on one is not asked again on the next.
-        let mut large = Vec::new();
-        for run in runs.iter().filter(|run| self.judge.is_large(run.site)) {
-            let id = self.sites[run.site].operations[run.operation].case.id.clone();
-            large.push((*run, (self.dispatch(context, candidate, *run)?.key, id)));
-        }
-        large.retain(|(_, how)| !context.passed_large.contains(how));
-        runs.retain(|run| !self.judge.is_large(run.site) || large.iter().any(|(asked, _)| asked == run));
+        // A shared relative is the same for most cases: what a candidate showed there on one is not asked again on the next.
+        let mut shared = Vec::new();
+        runs.retain(|run| {
+            let id = &self.sites[run.site].operations[run.operation].case.id;
+            let is_asked = !self.judge.is_shared(run.site) || !has_shown(context, candidate, id);
+            if is_asked && self.judge.is_shared(run.site) {
+                shared.push((candidate, id.clone()));
+            }
+            is_asked
+        });
         let again = self.runs_of(Family::R);
         let n_more =
             (context.bundle.manifest.rules.replays as usize).saturating_sub(again.len()).min(MAX_RECORDS - runs.len());
@@ -489,7 +450,7 @@ impl Bench {
             self.judge.forget(*run, first.raw);
         }
         if verified.verdict.is_admitted() {
-            context.passed_large.extend(large.into_iter().map(|(_, how)| how));
+            context.passed_shared.extend(shared);
             let of_case = runs.iter().zip(&inspections).filter(|(run, _)| run.site == 0);
             self.verified_raw.extend(of_case.map(|(run, seen)| ((candidate, *run), seen.raw)));
             let random = again.first().and_then(|run| runs.iter().position(|r| r == run));
@@ -640,6 +601,20 @@ impl Bench {
     }
 }
 
+/// The verdict on what a case could not be set up for.
+pub fn obstacle(error: BenchError) -> Result<Verdict, Fatal> {
+    match error {
+        BenchError::Gpu(e) if e.is_out_of_memory() => {
+            Ok(Verdict::new(Status::Inapplicable, Kind::Memory, format!("no room for the case: {e}")))
+        }
+        e @ BenchError::HostMemory { .. } => {
+            Ok(Verdict::new(Status::Inapplicable, Kind::Memory, format!("no room for the case: {e}")))
+        }
+        BenchError::NotDiscriminating(why) => Ok(Verdict::new(Status::Untested, Kind::NotDiscriminating, why)),
+        e => Err(fatal(e)),
+    }
+}
+
 /// Of what ends the worker.
 pub(super) fn fatal(error: BenchError) -> Fatal {
     match error {
@@ -650,10 +625,10 @@ pub(super) fn fatal(error: BenchError) -> Fatal {
 
 /// The largest of the relatives with the first case's K and neither stride nor padding; the first case itself if there
 /// is none. What they run there shows on any pixel.
-fn site_at_k(cases: &[Case], large: &[bool]) -> Result<usize, CaseError> {
+fn site_at_k(cases: &[Case]) -> Result<usize, CaseError> {
     let shapes = cases.iter().map(Conv2dShape::of).collect::<Result<Vec<_>, _>>()?;
     let is_like = |s: &Conv2dShape| (s.n_terms(), s.stride, s.padding) == (shapes[0].n_terms(), 1, 0);
-    let wanted = (1..shapes.len()).filter(|at| !large[*at] && is_like(&shapes[*at]));
+    let wanted = (1..shapes.len()).filter(|at| is_like(&shapes[*at]));
     Ok(wanted.max_by_key(|at| shapes[*at].n_output()).unwrap_or(0))
 }
 

@@ -14,7 +14,7 @@ use crate::matrix::{PushField, Shrink, SpecConst, Variant};
 pub use crate::matrix::{Requirements, StaticCounts};
 use crate::ops::Case;
 
-pub const MANIFEST_SCHEMA: u32 = 3;
+pub const MANIFEST_SCHEMA: u32 = 4;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -89,8 +89,17 @@ pub struct SweepCase {
     pub count: f64,
     /// Padded, strided, ragged, batched and 1 x 1 relatives at the same K. Verified, never timed.
     pub probes: Vec<Case>,
-    /// Canonical I1 hashes, operand sets A and B, of the case and then of each probe, 16 hex digits each.
+    /// Relatives that most cases have in common: edges of tiles, long indices. A candidate shows once how it fares on them.
+    pub shared_probes: Vec<Case>,
+    /// Canonical I1 hashes, operand sets A and B, of each case of [`SweepCase::all`], 16 hex digits each.
     pub expected_i1: Vec<[String; 2]>,
+}
+
+impl SweepCase {
+    /// The case, its probes and the shared ones.
+    pub fn all(&self) -> impl Iterator<Item = &Case> {
+        std::iter::once(&self.case).chain(&self.probes).chain(&self.shared_probes)
+    }
 }
 
 /// Operations recorded one after another in one command buffer, each of which takes what the one before gave.

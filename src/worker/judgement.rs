@@ -23,8 +23,8 @@ use crate::verify::{Kind, Status, Weakening};
 use super::bench::Run;
 use super::references::{References, sampled};
 
-/// What a large probe needs: of indices alone it has more to say than the others.
-const REQUIRED_OF_LARGE: [(Family, OperandSet); 1] = [(Family::I1, OperandSet::A)];
+/// What a shared probe needs: of indices alone it has more to say than the others.
+const REQUIRED_OF_SHARED: [(Family, OperandSet); 1] = [(Family::I1, OperandSet::A)];
 /// The runs that every other probe needs; the case itself needs [`REQUIRED`].
 const REQUIRED_OF_PROBES: [(Family, OperandSet); 2] = [(Family::I1, OperandSet::A), (Family::I1, OperandSet::B)];
 
@@ -48,7 +48,7 @@ pub struct Judge {
     claim: Claim,
     weakening: Weakening,
     seed: u64,
-    /// Ids of the case and the probes, and which are [`crate::ops::large_relatives`].
+    /// Ids of the case and the probes, and which are shared ones.
     sites: Vec<(String, bool)>,
     expected: HashMap<Run, Expected>,
     /// Raw hashes whose output was compared and found right.
@@ -68,11 +68,11 @@ impl Judge {
     }
 
     /// Announces the next site: the case itself first, then the probes.
-    pub fn add_site(&mut self, case: &Case, is_large: bool) {
-        self.sites.push((case.id.clone(), is_large));
+    pub fn add_site(&mut self, case: &Case, is_shared: bool) {
+        self.sites.push((case.id.clone(), is_shared));
     }
 
-    pub fn is_large(&self, site: usize) -> bool {
+    pub fn is_shared(&self, site: usize) -> bool {
         self.sites[site].1
     }
 
@@ -237,9 +237,9 @@ impl Judge {
         if !verdict.is_admitted() {
             return verdict;
         }
-        for (is_large, of_probes) in [(false, &REQUIRED_OF_PROBES[..]), (true, &REQUIRED_OF_LARGE)] {
+        for (is_shared, of_probes) in [(false, &REQUIRED_OF_PROBES[..]), (true, &REQUIRED_OF_SHARED)] {
             let probes =
-                self.observations(seen, allocations, has_shared, |site| site > 0 && self.is_large(site) == is_large);
+                self.observations(seen, allocations, has_shared, |site| site > 0 && self.is_shared(site) == is_shared);
             if !probes.is_empty() {
                 let of_probes = reading::read(&probes, self.claim, &required(of_probes));
                 if !of_probes.is_admitted() {

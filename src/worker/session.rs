@@ -12,7 +12,7 @@ use crate::matrix::{Dtype, Layout};
 use crate::notice::notice;
 use crate::verify::{Kind, Status, Verdict, Weakening};
 
-use super::bench::{Bench, BenchError};
+use super::bench::Bench;
 use super::bundle::{Bundle, COMPILED_DIR};
 use super::chain::ChainBench;
 use super::clock::Clock;
@@ -65,8 +65,8 @@ pub struct Context {
     pub push_bytes: u32,
     /// Pipelines that were dispatched before: their compiling is over, also on drivers that do it then.
     pub warmed: HashSet<PipelineKey>,
-    /// What was right on which large relative, by its id.
-    pub passed_large: HashSet<(PipelineKey, String)>,
+    /// Candidates and ids of shared relatives on which they were right.
+    pub passed_shared: HashSet<(usize, String)>,
     /// Inputs that no shader of this device gives back bit for bit.
     pub unfed: Vec<(Layout, Dtype)>,
     /// The rule that a test takes away.
@@ -139,7 +139,7 @@ impl Session {
             spent: Spent::default(),
             push_bytes,
             warmed: HashSet::new(),
-            passed_large: HashSet::new(),
+            passed_shared: HashSet::new(),
             unfed: Vec::new(),
             weakening,
             wrong_elements: None,
@@ -220,17 +220,7 @@ impl Session {
                 self.bench = Some(bench);
                 Ok(None)
             }
-            Err(BenchError::Gpu(e)) if e.is_out_of_memory() => {
-                Ok(Some(Verdict::new(Status::Inapplicable, Kind::Memory, format!("no room for the case: {e}"))))
-            }
-            Err(e @ BenchError::HostMemory { .. }) => {
-                Ok(Some(Verdict::new(Status::Inapplicable, Kind::Memory, format!("no room for the case: {e}"))))
-            }
-            Err(BenchError::NotDiscriminating(why)) => {
-                Ok(Some(Verdict::new(Status::Untested, Kind::NotDiscriminating, why)))
-            }
-            Err(BenchError::Gpu(e)) => Err(Fatal::device_failed(e)),
-            Err(e @ (BenchError::Case(_) | BenchError::NoOutput)) => Err(Fatal::system(e)),
+            Err(e) => super::bench::obstacle(e).map(Some),
         }
     }
 

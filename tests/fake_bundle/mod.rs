@@ -24,6 +24,7 @@ pub fn case(c_out: i64) -> SweepCase {
         case: Case { op: "conv2d".into(), id: format!("8-{c_out}-4x4"), fields: IndexMapHash(fields) },
         count: 1.0,
         probes: vec![],
+        shared_probes: vec![],
         expected_i1: vec![["00000000000000aa".into(), "00000000000000bb".into()]],
     }
 }
